@@ -1,11 +1,13 @@
 // Package access keeps API keys: who may do what, with which collections, until when and how often.
 //
-// A key is shown once, when it is made. What is kept of it is its SHA-256; a key has 260 random bits, so no slow hash is needed to keep
-// it from being guessed. Each key is a value of its own in the vault, under "key/" and its id, as JSON:
+// A key is shown once, when it is made. What is kept of it is its SHA-256; a key has 260 random
+// bits, so no slow hash is needed to keep it from being guessed. Each key is a value of its own in
+// the vault, under "key/" and its id, as JSON:
 //
 //	{"id":"…","name":"…","scopes":["search"],"collections":["team-*"],"created":"…","hash":"64 hex digits"}
 //
-// A key that was made by one with a rate has that in "makers", since the requests of both count together.
+// A key that was made by one with a rate has that in "makers", since the requests of both count
+// together.
 //
 // Package access knows neither HTTP nor the engine.
 package access
@@ -34,7 +36,8 @@ var (
 	ErrShort   = errors.New("admin key too short")                  //
 )
 
-// FieldError says which field of a [Spec] is wrong, its value, and what is allowed. It matches [ErrInvalid].
+// FieldError says which field of a [Spec] is wrong, its value, and what is allowed. It matches
+// [ErrInvalid].
 type FieldError struct {
 	Field   string
 	Value   any
@@ -86,7 +89,8 @@ type Rate struct {
 // maxMakers bounds the keys with a rate that made one another.
 const maxMakers = 8
 
-// Rates are the rates that a key with one of its own keeps to: its own, and those of the keys that made it.
+// Rates are the rates that a key with one of its own keeps to: its own, and those of the keys that
+// made it.
 func (k *Key) Rates() []Rate {
 	return append([]Rate{{k.ID, k.Rate, Burst(k.Rate, k.Burst)}}, k.makers...)
 }
@@ -96,7 +100,8 @@ func (k *Key) MayUse(collection string) bool {
 	return slices.ContainsFunc(k.Collections, func(p string) bool { return matches(p, collection) })
 }
 
-// Burst is how many requests at once go with a rate per second: those of a burst that is given, else what one second brings, at least 1.
+// Burst is how many requests at once go with a rate per second: those of a burst that is given,
+// else what one second brings, at least 1.
 func Burst(perSecond float64, burst int) int {
 	if burst > 0 {
 		return burst
@@ -104,7 +109,8 @@ func Burst(perSecond float64, burst int) int {
 	return max(1, int(math.Ceil(perSecond)))
 }
 
-// Limit gives s the rate and the burst of k where it names none, so that a key with a rate makes keys with one.
+// Limit gives s the rate and the burst of k where it names none, so that a key with a rate makes
+// keys with one.
 func (k *Key) Limit(s *Spec) {
 	if k.Rate == 0 {
 		return
@@ -117,8 +123,10 @@ func (k *Key) Limit(s *Spec) {
 	}
 }
 
-// Covers returns nil when k may do all that a key of this spec may, as often, and otherwise [ErrExceeds] with what is too much. Only then may k
-// make, see or revoke such a key: keys:admin must not be a way to more than a key was given. A key without a rate of its own covers every rate.
+// Covers returns nil when k may do all that a key of this spec may, as often, and otherwise
+// [ErrExceeds] with what is too much. Only then may k make, see or revoke such a key: keys:admin
+// must not be a way to more than a key was given. A key without a rate of its own covers every
+// rate.
 func (k *Key) Covers(s Spec) error {
 	if more := s.Scopes &^ k.Scopes; more != 0 {
 		return fmt.Errorf("%w: scopes %s", ErrExceeds, more)
@@ -140,7 +148,8 @@ func (k *Key) Covers(s Spec) error {
 	return nil
 }
 
-// Check returns the [FieldError] with which a key of s would be refused; nil where it would be made.
+// Check returns the [FieldError] with which a key of s would be refused; nil where it would be
+// made.
 func (s Spec) Check(now time.Time) error { return s.complete(now) }
 
 // complete fills in the defaults of s and names the first wrong field.
@@ -182,7 +191,8 @@ func (d digest) is(other digest) bool { return subtle.ConstantTimeCompare(d[:], 
 // tokenPrefix lets people and scanners for leaked secrets see what a token is.
 const tokenPrefix = "sd_"
 
-// newToken returns a token, "sd_" + id + "_" + secret, with its id of 60 and its secret of 260 random bits.
+// newToken returns a token, "sd_" + id + "_" + secret, with its id of 60 and its secret of 260
+// random bits.
 func newToken() (id, token string) {
 	id = strings.ToLower(rand.Text()[:12])
 	return id, tokenPrefix + id + "_" + strings.ToLower(rand.Text()+rand.Text())

@@ -84,7 +84,8 @@ func readRecord(value []byte) (r record, err error) {
 	return r, err
 }
 
-// Open reads the keys of a vault. One that cannot be read is an error: a server must not run with fewer keys than were made.
+// Open reads the keys of a vault. One that cannot be read is an error: a server must not run with
+// fewer keys than were made.
 func Open(v Vault, o Options) (*Keyring, error) {
 	k := &Keyring{vault: v, now: time.Now}
 	var err error
@@ -130,8 +131,8 @@ func readKeys(v Vault) (map[string]*entry, error) {
 	return byID, nil
 }
 
-// Guarded reports whether requests need a key: once there is one, expired or not, or [Options] ask for it. It stays true when the last
-// key is revoked, so that revoking opens nothing.
+// Guarded reports whether requests need a key: once there is one, expired or not, or [Options] ask
+// for it. It stays true when the last key is revoked, so that revoking opens nothing.
 func (k *Keyring) Guarded() bool { return k.guarded.Load() }
 
 // Usable reports whether there is a key, the admin's included, that has not expired.
@@ -153,7 +154,8 @@ func (k *Keyring) expired(e *entry) bool {
 	return e.key.Expires != nil && !k.now().Before(*e.key.Expires)
 }
 
-// Check returns the key of a token, which the caller must not change. It returns [ErrUnknown] or [ErrExpired].
+// Check returns the key of a token, which the caller must not change. It returns [ErrUnknown] or
+// [ErrExpired].
 func (k *Keyring) Check(token string) (*Key, error) {
 	sum := digestOf(token)
 	if k.admin != nil && k.admin.hash.is(sum) {
@@ -176,7 +178,8 @@ func (k *Keyring) Check(token string) (*Key, error) {
 	return &e.key, nil
 }
 
-// Holds returns nil while a key that Check has returned is neither revoked nor expired, and else what Check would.
+// Holds returns nil while a key that Check has returned is neither revoked nor expired, and else
+// what Check would.
 func (k *Keyring) Holds(key *Key) error {
 	if k.admin != nil && key == &k.admin.key {
 		return nil
@@ -203,7 +206,8 @@ func (k *Keyring) Create(ctx context.Context, s Spec) (Key, string, error) {
 	return k.CreateBy(ctx, nil, s)
 }
 
-// CreateBy is Create for the key maker, nil for none, which covers s: where it has a rate, the requests of the new key count as its own, too.
+// CreateBy is Create for the key maker, nil for none, which covers s: where it has a rate, the
+// requests of the new key count as its own, too.
 func (k *Keyring) CreateBy(ctx context.Context, maker *Key, s Spec) (Key, string, error) {
 	var by string
 	var makers []Rate
@@ -303,7 +307,8 @@ func (k *Keyring) Keys() []Key {
 	return keys
 }
 
-// Revoke removes a key; from then on its token is unknown. It returns [ErrUnknown] where there is none.
+// Revoke removes a key; from then on its token is unknown. It returns [ErrUnknown] where there is
+// none.
 func (k *Keyring) Revoke(ctx context.Context, id string) error {
 	k.write.Lock()
 	defer k.write.Unlock()
@@ -322,7 +327,8 @@ func (k *Keyring) Revoke(ctx context.Context, id string) error {
 // flushKeys is how many keys are written in one transaction. A key takes some kilobytes at most.
 const flushKeys = 256
 
-// Flush writes the hours of last use that changed. What a crash loses of them is at most what came since the last Flush.
+// Flush writes the hours of last use that changed. What a crash loses of them is at most what came
+// since the last Flush.
 func (k *Keyring) Flush(ctx context.Context) error {
 	k.write.Lock()
 	defer k.write.Unlock()

@@ -239,7 +239,8 @@ func TestPatterns(t *testing.T) {
 	}
 }
 
-// TestWithin compares within with all names up to four letters: what a covered pattern matches, the outer one matches too.
+// TestWithin compares within with all names up to four letters: what a covered pattern matches, the
+// outer one matches too.
 func TestWithin(t *testing.T) {
 	var patterns, texts []string
 	var grow func(s, letters string, out *[]string)

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// collectionPattern is what a pattern may look like: the letters of a collection's name, and '*' for any number of any of them.
+// collectionPattern is what a pattern may look like: the letters of a collection's name, and '*'
+// for any number of any of them.
 var collectionPattern = regexp.MustCompile(`^[A-Za-z0-9_*-]{1,64}$`)
 
 // matches reports whether name matches pattern, in which '*' stands for any text, none included.
@@ -29,8 +30,9 @@ func matches(pattern, name string) bool {
 	return true
 }
 
-// within reports whether one of patterns matches everything that p matches. A pattern that matches p itself, stars taken for letters,
-// does: the texts between its stars hold none, so its stars take in those of p whatever they stand for.
+// within reports whether one of patterns matches everything that p matches. A pattern that matches
+// p itself, stars taken for letters, does: the texts between its stars hold none, so its stars take
+// in those of p whatever they stand for.
 func within(p string, patterns []string) bool {
 	for _, outer := range patterns {
 		if matches(outer, p) {

@@ -220,7 +220,8 @@ func TestCompressedBodies(t *testing.T) {
 	}
 }
 
-// TestBombsOfBlankLines: a few bytes that unpack to very many are refused soon, and what is before them is kept; honest bodies unpack to a few MiB of anything.
+// TestBombsOfBlankLines: a few bytes that unpack to very many are refused soon, and what is before
+// them is kept; honest bodies unpack to a few MiB of anything.
 func TestBombsOfBlankLines(t *testing.T) {
 	f := newFixture(t, Options{})
 	const path = "/v1/collections/docs/documents/import"

@@ -27,8 +27,9 @@ type wholeBody struct {
 // Close implements io.Closer.
 func (*wholeBody) Close() error { return nil }
 
-// readWhole reads the body of r into memory before the request takes a slot, so that a slow sender holds none. All bodies
-// in memory together are bounded; the caller calls done when this one is not needed any more. idle is as for openBody.
+// readWhole reads the body of r into memory before the request takes a slot, so that a slow sender
+// holds none. All bodies in memory together are bounded; the caller calls done when this one is not
+// needed any more. idle is as for openBody.
 func (s *Server) readWhole(w http.ResponseWriter, r *http.Request, limit int64, idle time.Duration) (b *wholeBody, done func(), err error) {
 	src, err := openBody(w, r, limit, idle)
 	if err != nil {
@@ -61,15 +62,17 @@ func (s *Server) readWhole(w http.ResponseWriter, r *http.Request, limit int64, 
 	}
 }
 
-// What a compressed body may unpack to: maxRatio bytes for each on the wire, looked at beyond the first ratioFrom. Documents that are much alike
-// come to some tens, and short bodies of nothing but one document over and over to hundreds.
+// What a compressed body may unpack to: maxRatio bytes for each on the wire, looked at beyond the
+// first ratioFrom. Documents that are much alike come to some tens, and short bodies of nothing but
+// one document over and over to hundreds.
 const (
 	maxRatio  = 100
 	ratioFrom = 16 << 20
 )
 
-// body is a request's body with its limits: bytes on the wire, bytes after decompression (the limit sees both, and how many of these come of one of those, so
-// that a small compressed body cannot become a large one), and how long the sender may stand still.
+// body is a request's body with its limits: bytes on the wire, bytes after decompression (the limit
+// sees both, and how many of these come of one of those, so that a small compressed body cannot
+// become a large one), and how long the sender may stand still.
 type body struct {
 	src   io.Reader // decompressed
 	wire  *patientReader
@@ -145,14 +148,16 @@ func bodyError(err error, limit int64) error {
 	return &requestError{kind: errMalformed, detail: "body: " + err.Error()}
 }
 
-// A body that a handler waits for must come at slowest bytes per second, on average over a slowWindow of waiting.
+// A body that a handler waits for must come at slowest bytes per second, on average over a
+// slowWindow of waiting.
 const (
 	slowest    = 1 << 10
 	slowWindow = time.Minute
 )
 
-// patientReader gives each read of a body the time idle, and lifts the deadline at the end: one that passed while the
-// handler works would cancel the request's context. A sender who is never still for so long, and sends next to nothing, is refused, too.
+// patientReader gives each read of a body the time idle, and lifts the deadline at the end: one
+// that passed while the handler works would cancel the request's context. A sender who is never
+// still for so long, and sends next to nothing, is refused, too.
 type patientReader struct {
 	src  io.Reader
 	rc   *http.ResponseController

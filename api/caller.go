@@ -40,7 +40,8 @@ func callerOf(ctx context.Context) caller {
 	return c
 }
 
-// mayUse returns nil when the caller's key is for a collection. Handlers ask for each collection that the path does not name.
+// mayUse returns nil when the caller's key is for a collection. Handlers ask for each collection
+// that the path does not name.
 func (c caller) mayUse(collection string) error {
 	if c.key == nil || c.key.MayUse(collection) {
 		return nil
@@ -49,9 +50,10 @@ func (c caller) mayUse(collection string) error {
 		detail: fmt.Sprintf("key %s: got collection %.64q, allowed: %s", c.key.ID, collection, strings.Join(c.key.Collections, ", "))}
 }
 
-// admit decides whether a request may take a route, and says who it comes from: without a token where the server asks for none, with one
-// whose key holds one of the scopes that the route needs, and is for the collection that the path names; an
-// alias counts by its own name, since whoever made it could use what it leads to.
+// admit decides whether a request may take a route, and says who it comes from: without a token
+// where the server asks for none, with one whose key holds one of the scopes that the route needs,
+// and is for the collection that the path names; an alias counts by its own name, since whoever
+// made it could use what it leads to.
 func (s *Server) admit(r *http.Request, rt route) (caller, error) {
 	if rt.needs == open || s.o.Keys == nil || !s.o.Keys.Guarded() {
 		return caller{}, nil
@@ -93,7 +95,8 @@ func badKey(err error) error {
 	return &authError{kind: errBadKey, detail: detail, challenge: challengeToken}
 }
 
-// stillMay returns why a request that streams may not go on: its key has expired meanwhile, or was revoked.
+// stillMay returns why a request that streams may not go on: its key has expired meanwhile, or was
+// revoked.
 func (s *Server) stillMay(ctx context.Context) error {
 	key := callerOf(ctx).key
 	if key == nil {
@@ -105,8 +108,8 @@ func (s *Server) stillMay(ctx context.Context) error {
 	return nil
 }
 
-// tokenOf reads the token from the headers that clients of the field send: Authorization: Bearer, X-Api-Key, api-key. It is never read from
-// the query string, which ends up in logs.
+// tokenOf reads the token from the headers that clients of the field send: Authorization: Bearer,
+// X-Api-Key, api-key. It is never read from the query string, which ends up in logs.
 func tokenOf(h http.Header) string {
 	if scheme, token, ok := strings.Cut(h.Get("Authorization"), " "); ok && strings.EqualFold(scheme, "Bearer") {
 		return strings.TrimSpace(token)

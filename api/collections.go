@@ -116,7 +116,8 @@ func (s *Server) collectionLanguage(w http.ResponseWriter, r *http.Request) erro
 	return writeJSON(w, http.StatusOK, language)
 }
 
-// putCollection creates the collection or brings its settings to those of the body; saying the same twice changes nothing.
+// putCollection creates the collection or brings its settings to those of the body; saying the same
+// twice changes nothing.
 func (s *Server) putCollection(w http.ResponseWriter, r *http.Request) error {
 	name, err := collectionName(r)
 	if err != nil {
@@ -148,7 +149,8 @@ func (s *Server) patchCollection(w http.ResponseWriter, r *http.Request) error {
 	if bytes.TrimSpace(patch)[0] != '{' {
 		return &requestError{kind: errMalformed, detail: "body: got " + jsonKind(patch) + ", allowed: an object"}
 	}
-	// By itself, too: an unknown member that is null would change nothing, and nobody would hear that it is none.
+	// By itself, too: an unknown member that is null would change nothing, and nobody would hear
+	// that it is none.
 	if err := decodeStrict(patch, new(collectionBody)); err != nil {
 		return err
 	}
@@ -189,7 +191,8 @@ func (s *Server) ensure(w http.ResponseWriter, r *http.Request, name string, set
 	return writeJSON(w, status, info)
 }
 
-// inSettings makes an error about a member of the settings name it as the body does: "language" is "settings.language".
+// inSettings makes an error about a member of the settings name it as the body does: "language" is
+// "settings.language".
 func inSettings(err error) error {
 	var fe *search.FieldError
 	if !errors.As(err, &fe) {
@@ -234,7 +237,8 @@ func (s *Server) dropCollection(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// aliased leaves the names of aliases out of the error of a collection that has some, where the caller's key is not for all of them.
+// aliased leaves the names of aliases out of the error of a collection that has some, where the
+// caller's key is not for all of them.
 func (s *Server) aliased(r *http.Request, name string, err error) error {
 	if !errors.Is(err, search.ErrAliased) {
 		return err

@@ -13,8 +13,8 @@ import (
 // minCompressed is the length from which an answer is worth compressing.
 const minCompressed = 1 << 10
 
-// compressed are the media types that are worth it. What an answer's handler compresses itself, as that of /metrics, stays as it is, and so do
-// snapshots, of which clients ask for parts.
+// compressed are the media types that are worth it. What an answer's handler compresses itself, as
+// that of /metrics, stays as it is, and so do snapshots, of which clients ask for parts.
 var compressed = map[string]bool{
 	"application/json": true, "application/problem+json": true, "application/x-ndjson": true, "application/yaml": true,
 	"text/html": true, "text/css": true, "text/javascript": true, "application/javascript": true, "text/plain": true, "image/svg+xml": true,
@@ -63,13 +63,16 @@ func acceptsGzip(h http.Header) bool {
 
 // compressor compresses an answer or passes it on.
 //
-//  1. It is undecided until the header says that the answer cannot be compressed, or how long it is; else until minCompressed bytes are
-//     written, or until the handler flushes or ends with fewer, which are sent as they are.
+//  1. It is undecided until the header says that the answer cannot be compressed, or how long it
+//     is; else until minCompressed bytes are written, or until the handler flushes or ends with
+//     fewer, which are sent as they are.
 //  2. Everything written before a flush can be read by the client behind it.
 //  3. HEAD is answered with the header of GET.
-//  4. Every answer that might have been compressed says so in Vary. Its ETag is that of its content, whatever the coding.
+//  4. Every answer that might have been compressed says so in Vary. Its ETag is that of its
+//     content, whatever the coding.
 //
-// Deadlines are those of the connection, which http.ResponseController reaches through it. It is for one goroutine at a time.
+// Deadlines are those of the connection, which http.ResponseController reaches through it. It is
+// for one goroutine at a time.
 type compressor struct {
 	http.ResponseWriter
 	takes  bool // the client takes gzip
@@ -88,8 +91,9 @@ const (
 	packed
 )
 
-// gzips are writers that are not in use. They keep nothing between writes, 14 KB instead of the 0.8 MB of the next level, so that clients which
-// read slowly hold little memory; where answers are written whole or page by page, as here, they are as fast and as small.
+// gzips are writers that are not in use. They keep nothing between writes, 14 KB instead of the 0.8
+// MB of the next level, so that clients which read slowly hold little memory; where answers are
+// written whole or page by page, as here, they are as fast and as small.
 var gzips = sync.Pool{New: func() any {
 	z, _ := gzip.NewWriterLevel(nil, gzip.StatelessCompression) // the level is right
 	return z

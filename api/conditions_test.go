@@ -112,7 +112,8 @@ func TestPatchOfUnknownMembers(t *testing.T) {
 	f.do("PATCH", "/v1/collections/patched", `{"settings":null}`).want(200, nil)
 }
 
-// POST of one document keeps to If-Match and If-None-Match as PUT does; where many are written, they are refused.
+// POST of one document keeps to If-Match and If-None-Match as PUT does; where many are written,
+// they are refused.
 func TestPostConditions(t *testing.T) {
 	f := newFixture(t, Options{})
 	const docs, path = "/v1/collections/docs/documents", "/v1/collections/docs/documents/a1"
@@ -141,7 +142,8 @@ func TestPostConditions(t *testing.T) {
 	}
 }
 
-// A merge patch changes the members that it names, also those whose names mean something in other bodies.
+// A merge patch changes the members that it names, also those whose names mean something in other
+// bodies.
 func TestPatchIsNeverUnwrapped(t *testing.T) {
 	f := newFixture(t, Options{})
 	const path = "/v1/collections/docs/documents/p"
@@ -162,7 +164,8 @@ func TestPatchIsNeverUnwrapped(t *testing.T) {
 	f.do("PATCH", path, `{"_id":"q","t":"x"}`).problem(400, "invalid_request", "/id")
 }
 
-// Synonyms are settings that a collection with documents takes, that PATCH replaces or takes away, and whose wrong rules are named by their places.
+// Synonyms are settings that a collection with documents takes, that PATCH replaces or takes away,
+// and whose wrong rules are named by their places.
 func TestSynonymsOverTheWire(t *testing.T) {
 	f := overEngine(t, Options{})
 	f.do("PUT", "/v1/collections/docs", `{"settings":{"synonyms":["nyc, new york city"]}}`).want(201, nil)

@@ -8,16 +8,18 @@ import (
 	"time"
 )
 
-// silence is how long a new connection may take to send its first request before it gives way where there are too many. A request
-// mostly comes along with its connection.
+// silence is how long a new connection may take to send its first request before it gives way where
+// there are too many. A request mostly comes along with its connection.
 const silence = 500 * time.Millisecond
 
-// stall is how long the sender of a body may stand still before it gives way where there are too many connections.
+// stall is how long the sender of a body may stand still before it gives way where there are too
+// many connections.
 const stall = 2 * time.Second
 
-// conns is a listener that bounds its open connections. One more than there may be makes one give way: the oldest that has asked nothing
-// for longer than silence, else the one that has been idle for longest, else the one whose body has been waited for for longest, if that is
-// longer than stall; where there is none of these it waits until one ends.
+// conns is a listener that bounds its open connections. One more than there may be makes one give
+// way: the oldest that has asked nothing for longer than silence, else the one that has been idle
+// for longest, else the one whose body has been waited for for longest, if that is longer than
+// stall; where there is none of these it waits until one ends.
 type conns struct {
 	net.Listener
 	max int
@@ -118,7 +120,8 @@ func (c *conns) release() {
 	c.mu.room.Broadcast()
 }
 
-// reading notes that a body is waited for, until over is called. cut is called at most once, and not after over has returned.
+// reading notes that a body is waited for, until over is called. cut is called at most once, and
+// not after over has returned.
 func (c *conns) reading(cut func()) (over func()) {
 	r := &read{time.Now(), cut}
 	c.mu.Lock()

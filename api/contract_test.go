@@ -27,13 +27,15 @@ import (
 // contract holds every exchange of this package's tests against the description.
 //
 // The rules:
-//  1. An answer is one that the operation describes: its status, media type, headers and body, and no member of a body is without a
-//     description.
-//  2. A request that was answered with success is one that the operation describes, and has no parameter without a description. One that was
-//     refused is not looked at, nor is one of whose items some were refused: it may be bad on purpose. Nor is a body that was not read to its
+//  1. An answer is one that the operation describes: its status, media type, headers and body, and
+//     no member of a body is without a description.
+//  2. A request that was answered with success is one that the operation describes, and has no
+//     parameter without a description. One that was refused is not looked at, nor is one of whose
+//     items some were refused: it may be bad on purpose. Nor is a body that was not read to its
 //     end, as that of a request that is answered again.
 //  3. Every operation is seen with success at least once.
-//  4. What is answered where there is no such method is an error as of the path's other methods, and where there is no such path a Problem.
+//  4. What is answered where there is no such method is an error as of the path's other methods,
+//     and where there is no such path a Problem.
 type contract struct {
 	doc   *openapi3.T
 	paths map[string]string // echo's form of a path -> the description's
@@ -79,8 +81,9 @@ var described = sync.OnceValues(func() (*contract, error) {
 	return c, nil
 })
 
-// newServer is New for tests: what the server is asked and answers is held against the description, but not by a short run, which is under the
-// race detector: nothing of that is done at the same time.
+// newServer is New for tests: what the server is asked and answers is held against the description,
+// but not by a short run, which is under the race detector: nothing of that is done at the same
+// time.
 func newServer(t *testing.T, o Options) *Server {
 	t.Helper()
 	s, err := New(o)
@@ -300,7 +303,8 @@ func schemaOf(op *openapi3.Operation, rec *exchange) *openapi3.SchemaRef {
 	return nil
 }
 
-// undescribed returns JSON pointers of the members of v that no branch of the schema names. An object whose schema names none is free.
+// undescribed returns JSON pointers of the members of v that no branch of the schema names. An
+// object whose schema names none is free.
 func undescribed(schema *openapi3.SchemaRef, v any, at string) (found []string) {
 	branches := branchesOf(schema)
 	switch v := v.(type) {

@@ -13,7 +13,8 @@ import (
 // anyOrigin among the origins means all of them.
 const anyOrigin = "*"
 
-// checkOrigin refuses what is not "*" or the origin of a page as browsers send it, e.g. "https://app.example.com:8443".
+// checkOrigin refuses what is not "*" or the origin of a page as browsers send it, e.g.
+// "https://app.example.com:8443".
 func checkOrigin(origin string) error {
 	u, err := url.Parse(origin)
 	if origin != anyOrigin && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || strings.ContainsAny(u.Host, "*?") || origin != u.Scheme+"://"+u.Host || origin != strings.ToLower(origin)) {
@@ -22,7 +23,8 @@ func checkOrigin(origin string) error {
 	return nil
 }
 
-// cors answers browsers whether pages of other origins may read answers and send keys; credentials of the browser's own never travel.
+// cors answers browsers whether pages of other origins may read answers and send keys; credentials
+// of the browser's own never travel.
 func (s *Server) cors() echo.MiddlewareFunc {
 	return middleware.CORSWithConfig(middleware.CORSConfig{
 		AllowOrigins:  s.o.CORSOrigins,

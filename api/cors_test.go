@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// Pages of trusted origins may send every header that the description names, and read every one that answers carry.
+// Pages of trusted origins may send every header that the description names, and read every one
+// that answers carry.
 func TestCORSNamesEveryHeader(t *testing.T) {
 	c, err := described()
 	if err != nil {

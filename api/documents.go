@@ -13,7 +13,8 @@ import (
 	"searchd/search"
 )
 
-// maxItems bounds the documents and ids of one request that is answered as a whole; an import has no such bound.
+// maxItems bounds the documents and ids of one request that is answered as a whole; an import has
+// no such bound.
 const maxItems = 1000
 
 // itemAnswer tells what became of one document.
@@ -63,7 +64,8 @@ func (s *Server) answerItemError(id string, err error) *itemAnswerErr {
 	return &itemAnswerErr{Code: f.code, Detail: cmp.Or(f.detail(err), f.title), Errors: problemItems(err)}
 }
 
-// under makes the pointers of an item's error begin at the top of the request, where the item is at a pointer. nil stays nil.
+// under makes the pointers of an item's error begin at the top of the request, where the item is at
+// a pointer. nil stays nil.
 func (e *itemAnswerErr) under(at string) *itemAnswerErr {
 	if e != nil {
 		for i := range e.Errors {
@@ -110,7 +112,8 @@ type itemList struct {
 	Failed  int          `json:"failed"`
 }
 
-// postDocuments takes one document, answered and bound to a revision like PUT, or an array of at most maxItems, answered item by item.
+// postDocuments takes one document, answered and bound to a revision like PUT, or an array of at
+// most maxItems, answered item by item.
 func (s *Server) postDocuments(w http.ResponseWriter, r *http.Request) error {
 	c, err := collectionName(r)
 	if err != nil {
@@ -161,8 +164,8 @@ func (s *Server) postDocuments(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, http.StatusOK, list)
 }
 
-// parseArray reads the documents of an array. A bad one gets its error in list and is left out of docs; at[i] is the
-// place of docs[i] in the array.
+// parseArray reads the documents of an array. A bad one gets its error in list and is left out of
+// docs; at[i] is the place of docs[i] in the array.
 func (s *Server) parseArray(data []byte, list *itemList) (docs []search.Document, at []int, err error) {
 	items := newArrayItems(bytes.NewReader(data), s.o.MaxItem)
 	for items.next() {
@@ -238,8 +241,9 @@ func (s *Server) putDocument(w http.ResponseWriter, r *http.Request) error {
 	return s.writeDocument(w, r, c, doc)
 }
 
-// patchDocument merges the body into the stored fields. Between reading and writing another write may come; then, without
-// a condition of the client's, the merge is done again on what that one left.
+// patchDocument merges the body into the stored fields. Between reading and writing another write
+// may come; then, without a condition of the client's, the merge is done again on what that one
+// left.
 func (s *Server) patchDocument(w http.ResponseWriter, r *http.Request) error {
 	c, id, err := names(r)
 	if err != nil {
@@ -380,8 +384,8 @@ func unconditional(r *http.Request) error {
 	return nil
 }
 
-// precondition turns If-Match and If-None-Match of a write into the revision that the document must have: nil for any,
-// 0 for none. A list, or *, is decided against the stored document.
+// precondition turns If-Match and If-None-Match of a write into the revision that the document must
+// have: nil for any, 0 for none. A list, or *, is decided against the stored document.
 func (s *Server) precondition(r *http.Request, collection, id string) (*uint64, error) {
 	match, none := r.Header.Get("If-Match"), r.Header.Get("If-None-Match")
 	switch {

@@ -9,8 +9,9 @@ import (
 	"searchd/search"
 )
 
-// embeddingRequest is that of OpenAI's POST /v1/embeddings, with input_type and further formats as additions. There is one model; the
-// answer names it, whatever model the request names, for many clients cannot be told another name than one of OpenAI's.
+// embeddingRequest is that of OpenAI's POST /v1/embeddings, with input_type and further formats as
+// additions. There is one model; the answer names it, whatever model the request names, for many
+// clients cannot be told another name than one of OpenAI's.
 type embeddingRequest struct {
 	Input      textInput `json:"input"`
 	Model      string    `json:"model"`

@@ -15,7 +15,8 @@ var (
 	_ Inference = (*inference.Service)(nil)
 )
 
-// overTwoDocuments is a server over the engine itself with the embedded checkpoint; its collection has two documents.
+// overTwoDocuments is a server over the engine itself with the embedded checkpoint; its collection
+// has two documents.
 func overTwoDocuments(t *testing.T) *fixture {
 	t.Helper()
 	f := overEngine(t, Options{})

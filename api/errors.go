@@ -49,7 +49,8 @@ type failure struct {
 	retry  string // Retry-After, in seconds
 }
 
-// failures is the one place that maps an error to a status and a stable code. The first match counts.
+// failures is the one place that maps an error to a status and a stable code. The first match
+// counts.
 var failures = []failure{
 	{search.ErrCollectionNotFound, 404, "collection_not_found", "Collection not found", ""},
 	{search.ErrDocumentNotFound, 404, "document_not_found", "Document not found", ""},
@@ -145,7 +146,8 @@ type problemItem struct {
 	Detail  string `json:"detail"`
 }
 
-// detail is what the client is told of err. What a failure of the server was caused by stays in the log: it may name files.
+// detail is what the client is told of err. What a failure of the server was caused by stays in the
+// log: it may name files.
 func (f failure) detail(err error) string {
 	var re *requestError
 	var damaged *search.DamagedError
@@ -217,7 +219,8 @@ func pointerOf(field string) string {
 
 var pointerEscape = strings.NewReplacer("~", "~0", "/", "~1")
 
-// writeError answers err. An answer that has already begun cannot be taken back; then the error is logged alone.
+// writeError answers err. An answer that has already begun cannot be taken back; then the error is
+// logged alone.
 func (s *Server) writeError(err error, c echo.Context) {
 	r, w := c.Request(), c.Response()
 	var he *echo.HTTPError
@@ -268,8 +271,8 @@ func writeProblem(w http.ResponseWriter, r *http.Request, p problem) {
 	}
 }
 
-// clientLeft reports whether err is no more than that nobody reads the answer any more: its connection is closed, or it stands still for too
-// long.
+// clientLeft reports whether err is no more than that nobody reads the answer any more: its
+// connection is closed, or it stands still for too long.
 func clientLeft(err error, r *http.Request) bool {
 	var op *net.OpError
 	return errors.As(err, &op) && op.Op == "write" || errors.Is(err, context.Canceled) && r.Context().Err() != nil

@@ -57,7 +57,8 @@ func TestClientLeaves(t *testing.T) {
 	}
 }
 
-// TestPanicInAStream: what has begun and cannot be ended as it should is cut off, so that nobody takes it for all.
+// TestPanicInAStream: what has begun and cannot be ended as it should is cut off, so that nobody
+// takes it for all.
 func TestPanicInAStream(t *testing.T) {
 	f := newFixture(t, Options{})
 	for i := range 300 {

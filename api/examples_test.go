@@ -8,7 +8,8 @@ import (
 	"searchd/api/reference"
 )
 
-// TestExamplesAreTaken sends the requests that the page of the API offers for copying, in its order, deletions last.
+// TestExamplesAreTaken sends the requests that the page of the API offers for copying, in its
+// order, deletions last.
 func TestExamplesAreTaken(t *testing.T) {
 	d, err := reference.Parse(openAPI)
 	if err != nil {

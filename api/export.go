@@ -9,8 +9,8 @@ import (
 	"searchd/search"
 )
 
-// exportDocuments streams all documents of a collection as NDJSON, page by page; each page is a snapshot of its own.
-// Its lines can be imported as they are.
+// exportDocuments streams all documents of a collection as NDJSON, page by page; each page is a
+// snapshot of its own. Its lines can be imported as they are.
 func (s *Server) exportDocuments(w http.ResponseWriter, r *http.Request) error {
 	c, err := collectionName(r)
 	if err != nil {

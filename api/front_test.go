@@ -141,7 +141,8 @@ func TestIdleConnectionsGiveWay(t *testing.T) {
 	}
 }
 
-// TestSilentConnectionsGiveWay has many that send nothing, or the beginning of a request, before one that asks.
+// TestSilentConnectionsGiveWay has many that send nothing, or the beginning of a request, before
+// one that asks.
 func TestSilentConnectionsGiveWay(t *testing.T) {
 	f := newFixture(t, Options{MaxConns: 4})
 	addr, _ := f.serve()
@@ -211,7 +212,8 @@ func TestStalledBodiesGiveWay(t *testing.T) {
 	}
 }
 
-// TestBusyConnectionsStay has every connection wait for an answer: the next one waits, and is answered when one ends.
+// TestBusyConnectionsStay has every connection wait for an answer: the next one waits, and is
+// answered when one ends.
 func TestBusyConnectionsStay(t *testing.T) {
 	f := newFixture(t, Options{MaxConns: 2, SearchTimeout: time.Minute})
 	entered, release := make(chan struct{}, 2), make(chan struct{})

@@ -14,7 +14,8 @@ type health struct {
 	Warning string `json:"warning,omitempty"` // what the server cannot do, while it answers searches
 }
 
-// livez says that the process runs; nothing else, for a server that is busy or waits for a disk must not be restarted.
+// livez says that the process runs; nothing else, for a server that is busy or waits for a disk
+// must not be restarted.
 func (s *Server) livez(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, http.StatusOK, health{Status: "ok"})
 }
@@ -35,7 +36,8 @@ func (s *Server) readyz(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, http.StatusOK, h)
 }
 
-// info describes the server. The first group has the names that clients of text-embeddings-inference read.
+// info describes the server. The first group has the names that clients of
+// text-embeddings-inference read.
 type info struct {
 	ModelID             string  `json:"model_id"`
 	ModelSHA            string  `json:"model_sha"`

@@ -6,12 +6,13 @@ import (
 	"net/http"
 )
 
-// freeAnswer is how many bytes of each answer are not counted among those that are kept. MaxConns bounds them, and so small answers go out even
-// while large ones wait for readers who are slow.
+// freeAnswer is how many bytes of each answer are not counted among those that are kept. MaxConns
+// bounds them, and so small answers go out even while large ones wait for readers who are slow.
 const freeAnswer = 64 << 10
 
-// heldAnswer keeps the answer of a handler behind a gate until the slot has been given back, so that a client that reads slowly holds none.
-// All of them together are bounded by Options.MaxInFlight.
+// heldAnswer keeps the answer of a handler behind a gate until the slot has been given back, so
+// that a client that reads slowly holds none. All of them together are bounded by
+// Options.MaxInFlight.
 type heldAnswer struct {
 	http.ResponseWriter
 	s       *Server
@@ -81,8 +82,8 @@ func (h *heldAnswer) send() {
 	}
 }
 
-// inTurn runs the handler of a route that has taken a slot of its gate, gives the slot back, and sends the answer. release frees what the
-// request has in memory.
+// inTurn runs the handler of a route that has taken a slot of its gate, gives the slot back, and
+// sends the answer. release frees what the request has in memory.
 func (s *Server) inTurn(rt route, w http.ResponseWriter, r *http.Request, release func()) error {
 	h := &heldAnswer{ResponseWriter: w, s: s}
 	defer func() { s.unsent.Add(-h.charged) }()

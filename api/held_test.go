@@ -57,7 +57,8 @@ func (f *fixture) emptied(what string, n *atomic.Int64) {
 	}
 }
 
-// TestTokenVectorsHaveTheirGate: requests whose answers are large for them run one per core, and beside those of other routes.
+// TestTokenVectorsHaveTheirGate: requests whose answers are large for them run one per core, and
+// beside those of other routes.
 func TestTokenVectorsHaveTheirGate(t *testing.T) {
 	f := newFixture(t, Options{})
 	entered, release := f.hold("EmbedTokens")
@@ -82,7 +83,8 @@ func TestTokenVectorsHaveTheirGate(t *testing.T) {
 	}
 }
 
-// TestAnswersInMemoryAreBounded refuses what is too long by itself, and what is too much beside others; small answers go out.
+// TestAnswersInMemoryAreBounded refuses what is too long by itself, and what is too much beside
+// others; small answers go out.
 func TestAnswersInMemoryAreBounded(t *testing.T) {
 	f := newFixture(t, Options{MaxInFlight: 1 << 20})
 	var e teiError
@@ -101,7 +103,8 @@ func TestAnswersInMemoryAreBounded(t *testing.T) {
 	}
 }
 
-// TestHeldAnswer: what a handler writes is sent as it is, when it has left the gate, and not at all where it fails.
+// TestHeldAnswer: what a handler writes is sent as it is, when it has left the gate, and not at all
+// where it fails.
 func TestHeldAnswer(t *testing.T) {
 	f := newFixture(t, Options{})
 	g := newGate("test", 1, 0, 0, errOverloaded)

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// Bounds of the answers that are kept for Idempotency-Key: by age, by number, and by bytes in all and of one.
+// Bounds of the answers that are kept for Idempotency-Key: by age, by number, and by bytes in all
+// and of one.
 const (
 	idempotencyAge   = 24 * time.Hour
 	idempotencyMax   = 10000
@@ -18,14 +19,17 @@ const (
 	idempotencyOne   = 4 << 20
 )
 
-// idempotency keeps the answers of writes that were sent with an Idempotency-Key, so that the same request sent again, after its answer
-// was lost, gets the same answer and writes nothing. They are kept in memory: after a restart the write is done again, which changes nothing
-// where documents have ids.
+// idempotency keeps the answers of writes that were sent with an Idempotency-Key, so that the same
+// request sent again, after its answer was lost, gets the same answer and writes nothing. They are
+// kept in memory: after a restart the write is done again, which changes nothing where documents
+// have ids.
 //
 //   - The same key with another request is refused (422 idempotency_key_reused).
 //   - The same key while the first request is under way is refused (409 idempotency_key_in_use).
-//   - Answers of status 500 and above, and those that were cut off, are not kept: the request may be sent again.
-//   - Keys belong to the API key of their sender, and to the collection as it is: one that is made anew was never written to.
+//   - Answers of status 500 and above, and those that were cut off, are not kept: the request may
+//     be sent again.
+//   - Keys belong to the API key of their sender, and to the collection as it is: one that is made
+//     anew was never written to.
 type idempotency struct {
 	mu      sync.Mutex
 	answers map[string]*keptAnswer
@@ -103,8 +107,8 @@ func (i *idempotency) expire() {
 	i.order = i.order[n:]
 }
 
-// once answers a write with Idempotency-Key once; without the header it is handle. The body is in memory already, or, where a route
-// streams it, is told apart when all of it has come.
+// once answers a write with Idempotency-Key once; without the header it is handle. The body is in
+// memory already, or, where a route streams it, is told apart when all of it has come.
 func (s *Server) once(handle handler) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		key := r.Header.Get("Idempotency-Key")
@@ -164,7 +168,8 @@ func (s *Server) once(handle handler) handler {
 	}
 }
 
-// incarnation returns that of the collection that the path names, none where there is no collection, which the handler will say.
+// incarnation returns that of the collection that the path names, none where there is no
+// collection, which the handler will say.
 func (s *Server) incarnation(r *http.Request) string {
 	c, err := collectionName(r)
 	if err != nil {

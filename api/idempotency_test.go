@@ -74,7 +74,8 @@ func TestIdempotencyKeyInUse(t *testing.T) {
 	(<-done).want(201, nil)
 }
 
-// TestIdempotencyKeyOfStreams sends imports that differ in nothing but their bytes, with a length and in chunks.
+// TestIdempotencyKeyOfStreams sends imports that differ in nothing but their bytes, with a length
+// and in chunks.
 func TestIdempotencyKeyOfStreams(t *testing.T) {
 	f := newFixture(t, Options{})
 	packed := func(s string) string {

@@ -20,12 +20,13 @@ const (
 	importBatchBytes = 512 << 10 // some hundred passages: what is lost where a batch fails, and how long an answer takes
 )
 
-// importDocuments streams documents in and one answer per document out, each as soon as its batch is committed.
-// The body is NDJSON, a JSON array, or a file of another format (see importedFile), plain or compressed with gzip or zstd; memory does not
-// grow with its length.
+// importDocuments streams documents in and one answer per document out, each as soon as its batch
+// is committed. The body is NDJSON, a JSON array, or a file of another format (see importedFile),
+// plain or compressed with gzip or zstd; memory does not grow with its length.
 //
-// When something ends the stream early, the last line of the answer is an error with "stopped": true, and names the line
-// from which on nothing was answered. Ingesting is idempotent by id, so sending all of it again is safe.
+// When something ends the stream early, the last line of the answer is an error with "stopped":
+// true, and names the line from which on nothing was answered. Ingesting is idempotent by id, so
+// sending all of it again is safe.
 func (s *Server) importDocuments(w http.ResponseWriter, r *http.Request) error {
 	c, err := collectionName(r)
 	if err != nil {
@@ -62,8 +63,8 @@ func (s *Server) importDocuments(w http.ResponseWriter, r *http.Request) error {
 		defer stream.close()
 		b = stream
 		http.NewResponseController(w).EnableFullDuplex() // answers go out while the body comes in
-		// With both under way net/http cannot always tell where a body that failed would have ended; what follows on the
-		// connection must not be read as a request.
+		// With both under way net/http cannot always tell where a body that failed would have
+		// ended; what follows on the connection must not be read as a request.
 		w.Header().Set("Connection", "close")
 	}
 	rc := http.NewResponseController(w)
@@ -187,7 +188,8 @@ func joined(a, b string) string {
 	return a + "; " + b
 }
 
-// abort ends the answer with a line that says why; an error before the first line is answered as a problem instead.
+// abort ends the answer with a line that says why; an error before the first line is answered as a
+// problem instead.
 func (im *importer) abort(err error) error {
 	if rec, ok := im.out.w.(*recorder); ok {
 		rec.failed.Store(true) // the rest is still to be sent: such an answer is not kept for Idempotency-Key
@@ -205,8 +207,9 @@ func (im *importer) abort(err error) error {
 	return im.out.write(context.Background(), append(b, '\n'))
 }
 
-// lineWriter sends an answer's lines from a goroutine of its own, so that a client which sends all its documents before
-// it reads the first answer does not stand still against a server that waits for it: up to lineBacklog pieces wait here.
+// lineWriter sends an answer's lines from a goroutine of its own, so that a client which sends all
+// its documents before it reads the first answer does not stand still against a server that waits
+// for it: up to lineBacklog pieces wait here.
 type lineWriter struct {
 	w      http.ResponseWriter
 	rc     *http.ResponseController

@@ -284,7 +284,8 @@ func TestImportCSV(t *testing.T) {
 	}
 }
 
-// TestSlowImports sends lines a few bytes at a time: a slow link is waited for, a sender who only keeps the import's slot is not.
+// TestSlowImports sends lines a few bytes at a time: a slow link is waited for, a sender who only
+// keeps the import's slot is not.
 func TestSlowImports(t *testing.T) {
 	line := `{"id":"a","text":"` + strings.Repeat("x", 500<<10) + "\"}\n"
 	for _, tt := range []struct {
@@ -373,7 +374,8 @@ func TestListTakenForADocument(t *testing.T) {
 	}
 }
 
-// What is encoded may take longer than other writes: a slow checkpoint, a large document or many searches are no reason to throw the work away.
+// What is encoded may take longer than other writes: a slow checkpoint, a large document or many
+// searches are no reason to throw the work away.
 func TestWritesThatEncodeForLong(t *testing.T) {
 	f := newFixture(t, Options{WriteTimeout: 50 * time.Millisecond})
 	f.engine.Hook = func(ctx context.Context, m string) error {

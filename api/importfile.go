@@ -19,7 +19,8 @@ type bodyFile struct {
 	name   string // of a file: the id of its document, where it is one document
 }
 
-// importMedia are the media types that an import takes. text/plain is NDJSON, as curl and others send it; a plain text needs format=txt.
+// importMedia are the media types that an import takes. text/plain is NDJSON, as curl and others
+// send it; a plain text needs format=txt.
 var importMedia = []struct {
 	name string
 	file bodyFile
@@ -58,7 +59,8 @@ var importMedia = []struct {
 	{"application/pdf", bodyFile{format: extract.PDF}}, // with Options.PDF only
 }
 
-// maxFile is the length of a PDF, a document of an office program, an e-book, a notebook or a message, whose text is a small part of it.
+// maxFile is the length of a PDF, a document of an office program, an e-book, a notebook or a
+// message, whose text is a small part of it.
 const maxFile = 64 << 20
 
 // textInFile reports whether a file of that format may have maxFile bytes.
@@ -122,7 +124,8 @@ func (f bodyFile) items(r io.Reader, max int) *items {
 	return newLineItems(r, max)
 }
 
-// runFile imports a body that is not JSON. A record that cannot be right is answered with its error.
+// runFile imports a body that is not JSON. A record that cannot be right is answered with its
+// error.
 func (im *importer) runFile(ctx context.Context, body io.Reader, f bodyFile) error {
 	watched := &watchedReader{r: body}
 	im.line = 1
@@ -165,8 +168,8 @@ func (im *importer) runFile(ctx context.Context, body io.Reader, f bodyFile) err
 	return im.end(ctx, watched.err)
 }
 
-// heldFile is what an import has in memory of a file or a message. What is more than any document may have is counted among the bodies, twice,
-// as it is copied where it grows and where it is read.
+// heldFile is what an import has in memory of a file or a message. What is more than any document
+// may have is counted among the bodies, twice, as it is copied where it grows and where it is read.
 type heldFile struct {
 	s       *Server
 	bytes   int64
@@ -203,7 +206,8 @@ func (s *Server) readPDF(ctx context.Context, b []byte) (extract.PDFText, error)
 	return s.o.PDF(ctx, b)
 }
 
-// watchedReader remembers why a body could not be read to its end, which a reader of files takes for a broken file.
+// watchedReader remembers why a body could not be read to its end, which a reader of files takes
+// for a broken file.
 type watchedReader struct {
 	r   io.Reader
 	err error

@@ -182,7 +182,8 @@ func TestImportPDF(t *testing.T) {
 	f.do("POST", importPath, strings.Repeat("x", maxFile+1), "Content-Type", "application/pdf").problem(413, "too_large", "")
 }
 
-// TestImportPDFsAtOnce holds that PDFs wait for each other, and that one whose client has gone is not read.
+// TestImportPDFsAtOnce holds that PDFs wait for each other, and that one whose client has gone is
+// not read.
 func TestImportPDFsAtOnce(t *testing.T) {
 	var running, most atomic.Int32
 	f := newFixture(t, Options{WriteSlots: 8, PDF: func(context.Context, []byte) (extract.PDFText, error) {
@@ -286,8 +287,8 @@ func TestImportLongFiles(t *testing.T) {
 	}
 }
 
-// TestImportLongFilesAtOnce holds that long messages that come at once are counted among the bodies in memory, and that what is refused can be
-// sent again.
+// TestImportLongFilesAtOnce holds that long messages that come at once are counted among the bodies
+// in memory, and that what is refused can be sent again.
 func TestImportLongFilesAtOnce(t *testing.T) {
 	f := newFixture(t, Options{MaxItem: 1 << 20, MaxInFlight: 24 << 20, WriteSlots: 8})
 	half, whole := strings.NewReader("From: a@example.org\nSubject: A letter\nContent-Type: image/png\n\n"+strings.Repeat("xxxxxxx\n", 1<<20)), make(chan struct{})

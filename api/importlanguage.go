@@ -8,7 +8,8 @@ import (
 	"searchd/search"
 )
 
-// languageCheck tells once in which language the texts of an import are, where words of the collection are compared as those of another.
+// languageCheck tells once in which language the texts of an import are, where words of the
+// collection are compared as those of another.
 type languageCheck struct {
 	has    string // language of the collection
 	sample keyword.Sample
@@ -16,7 +17,8 @@ type languageCheck struct {
 	done   bool // it has been told, or there is nothing to tell
 }
 
-// newLanguageCheck begins for a collection. One that is "standard" is for any language, and for several.
+// newLanguageCheck begins for a collection. One that is "standard" is for any language, and for
+// several.
 func newLanguageCheck(s search.Settings) languageCheck {
 	has := cmp.Or(s.Language, search.DefaultLanguage)
 	return languageCheck{has: has, done: has == "standard"}
@@ -35,7 +37,8 @@ func (c *languageCheck) add(fields json.RawMessage) {
 	c.fresh = true
 }
 
-// tell returns the other language that the texts so far look like; empty where they do not, do not tell, or it has been told.
+// tell returns the other language that the texts so far look like; empty where they do not, do not
+// tell, or it has been told.
 func (c *languageCheck) tell() string {
 	if c.done || !c.fresh {
 		return ""

@@ -12,7 +12,8 @@ const (
 	english = "The houses stand on the island, and who comes by boat does not see them, as they are behind the wood. That is how it has always been. "
 )
 
-// TestImportLanguage says on one line of an import's answer that the texts are in another language than the collection is for.
+// TestImportLanguage says on one line of an import's answer that the texts are in another language
+// than the collection is for.
 func TestImportLanguage(t *testing.T) {
 	f := newFixture(t, Options{})
 	for name, settings := range map[string]string{"none": `{}`, "german": `{"language":"de"}`, "any": `{"language":"standard"}`} {

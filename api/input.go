@@ -10,8 +10,9 @@ import (
 	"searchd/search"
 )
 
-// textInput is what the embedding routes take: a text, an array of texts, the token ids of a text, or an array of those. It is kept
-// as JSON until it is known how many items and which ids are allowed.
+// textInput is what the embedding routes take: a text, an array of texts, the token ids of a text,
+// or an array of those. It is kept as JSON until it is known how many items and which ids are
+// allowed.
 type textInput struct{ raw json.RawMessage }
 
 func (in *textInput) UnmarshalJSON(data []byte) error {
@@ -35,7 +36,8 @@ func (in inputs) characters() (n int) {
 	return n
 }
 
-// read parses the input, named field in errors. At most max items are allowed, and ids below vocabulary, unless that is 0.
+// read parses the input, named field in errors. At most max items are allowed, and ids below
+// vocabulary, unless that is 0.
 func (in *textInput) read(field string, max, vocabulary int) (inputs, error) {
 	p := inputParser{field: field, max: max, vocabulary: vocabulary, dec: json.NewDecoder(bytes.NewReader(in.raw))}
 	p.dec.UseNumber()

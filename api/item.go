@@ -22,8 +22,9 @@ type member struct {
 //	{"_id": "a1", "title": "…", "text": "…"}               the same, as BEIR and dumps of databases write it; then id is a field
 //	{"id": "a1", "document": {"title": "…", "year": 2024}}  as GET and export give it ("fields" is understood as well)
 //
-// The last form is recognised by having no members but id, document (or fields), revision and passages; the last two
-// are ignored. Without an id the engine takes the hash of the content. An id may be an integer.
+// The last form is recognised by having no members but id, document (or fields), revision and
+// passages; the last two are ignored. Without an id the engine takes the hash of the content. An id
+// may be an integer.
 func parseDocument(data []byte) (search.Document, error) {
 	id, fields, err := identified(data)
 	if err != nil {
@@ -35,7 +36,8 @@ func parseDocument(data []byte) (search.Document, error) {
 	return search.Document{ID: id, Fields: joinMembers(fields)}, nil
 }
 
-// identified splits an object into its id, empty where it has none, and its other members. With an error about the id it returns that.
+// identified splits an object into its id, empty where it has none, and its other members. With an
+// error about the id it returns that.
 func identified(data []byte) (id string, fields []member, err error) {
 	if err := checkText(data); err != nil {
 		return "", nil, err
@@ -63,7 +65,8 @@ func identified(data []byte) (id string, fields []member, err error) {
 	return id, fields, nil
 }
 
-// parseFields reads a body that is a document's fields alone, for the document id. A member id must say the same.
+// parseFields reads a body that is a document's fields alone, for the document id. A member id must
+// say the same.
 func parseFields(data []byte, id string) (search.Document, error) {
 	doc, err := parseDocument(data)
 	if err != nil {
@@ -73,8 +76,9 @@ func parseFields(data []byte, id string) (search.Document, error) {
 	return doc, err
 }
 
-// parsePatch reads a merge patch for the document id. Its members are those of the fields and never taken for a form of a document, for
-// {"fields": {…}} changes the field of that name; only a member id must say the same as the path, and is left out.
+// parsePatch reads a merge patch for the document id. Its members are those of the fields and never
+// taken for a form of a document, for {"fields": {…}} changes the field of that name; only a member
+// id must say the same as the path, and is left out.
 func parsePatch(data []byte, id string) (json.RawMessage, error) {
 	given, fields, err := identified(data)
 	if err != nil {
@@ -106,7 +110,8 @@ func parseID(field string, raw json.RawMessage) (string, error) {
 	return id, checkName(field, id, 512)
 }
 
-// enveloped returns the member whose object holds the fields when the members are those of the second form.
+// enveloped returns the member whose object holds the fields when the members are those of the
+// second form.
 func enveloped(members []member) (inner member, ok bool) {
 	for _, m := range members {
 		switch m.name {
@@ -123,7 +128,8 @@ func enveloped(members []member) (inner member, ok bool) {
 	return inner, ok
 }
 
-// wrapped warns of a document that is likely to be a list of documents: all that it has is a list of objects with the name documents.
+// wrapped warns of a document that is likely to be a list of documents: all that it has is a list
+// of objects with the name documents.
 func wrapped(doc search.Document) string {
 	if doc.ID != "" || !bytes.HasPrefix(doc.Fields, []byte(`{"documents":`)) {
 		return ""
@@ -138,7 +144,8 @@ func wrapped(doc search.Document) string {
 	return "stored as one document, whose only field is documents; several are sent as an array: [{…}, {…}]"
 }
 
-// objectMembers splits a JSON object. A repeated member is an error, for one of the two values would be lost.
+// objectMembers splits a JSON object. A repeated member is an error, for one of the two values
+// would be lost.
 func objectMembers(data []byte) ([]member, error) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	tok, err := dec.Token()
@@ -174,7 +181,8 @@ func objectMembers(data []byte) ([]member, error) {
 	return members, nil
 }
 
-// repeatsIn refuses a repeated member of an object anywhere within m, as objectMembers does of the object that m is of.
+// repeatsIn refuses a repeated member of an object anywhere within m, as objectMembers does of the
+// object that m is of.
 func repeatsIn(m member) error {
 	if c := bytes.TrimSpace(m.value)[0]; c != '{' && c != '[' {
 		return nil
@@ -212,8 +220,8 @@ func jsonKind(data []byte) string {
 	return "true, false or null"
 }
 
-// mergePatch applies an RFC 7396 merge patch to an object's fields: null removes a member, an object is merged into the
-// member of its name, anything else replaces it.
+// mergePatch applies an RFC 7396 merge patch to an object's fields: null removes a member, an
+// object is merged into the member of its name, anything else replaces it.
 func mergePatch(target, patch json.RawMessage) (json.RawMessage, error) {
 	changes, err := objectMembers(patch)
 	if err != nil {

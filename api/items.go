@@ -9,8 +9,8 @@ import (
 	"searchd/search"
 )
 
-// items cuts a body into documents without ever holding more than one of them, which may have at most max bytes; a longer
-// one is passed over and reported, and the next is found.
+// items cuts a body into documents without ever holding more than one of them, which may have at
+// most max bytes; a longer one is passed over and reported, and the next is found.
 //
 //	for it.next() { doc, err := it.document() }
 //	it.err tells why the body ended early
@@ -86,8 +86,8 @@ func (it *items) cutLine() bool {
 	}
 }
 
-// skipBlank passes over empty lines and white space before an item, which trimming line by line would take a hundred times as long for. It
-// reports whether there is more.
+// skipBlank passes over empty lines and white space before an item, which trimming line by line
+// would take a hundred times as long for. It reports whether there is more.
 func (it *items) skipBlank() bool {
 	for {
 		ahead, err := it.r.Peek(max(1, it.r.Buffered()))
@@ -106,7 +106,8 @@ func (it *items) skipBlank() bool {
 	}
 }
 
-// cutElement finds the end of an array's next element by its brackets and quotes alone; what lies between is parsed later.
+// cutElement finds the end of an array's next element by its brackets and quotes alone; what lies
+// between is parsed later.
 func (it *items) cutElement() bool {
 	c, ok := it.skipSpace()
 	if !it.begun && ok {

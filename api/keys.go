@@ -29,7 +29,8 @@ func (s *Server) keyring() (*access.Keyring, error) {
 	return s.o.Keys, nil
 }
 
-// visible reports whether the caller may see and revoke a key: its own, and those that may do no more than itself.
+// visible reports whether the caller may see and revoke a key: its own, and those that may do no
+// more than itself.
 func (c caller) visible(k access.Key) bool {
 	return c.key == nil || c.key.ID == k.ID || c.key.Covers(k.Spec) == nil
 }
@@ -48,7 +49,8 @@ func (s *Server) listKeys(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, http.StatusOK, list)
 }
 
-// createKey makes a key. The first one of a server must be able to make others: from then on each request needs a key.
+// createKey makes a key. The first one of a server must be able to make others: from then on each
+// request needs a key.
 func (s *Server) createKey(w http.ResponseWriter, r *http.Request) error {
 	ring, err := s.keyring()
 	if err != nil {

@@ -51,8 +51,9 @@ func pathOf(t *testing.T, rt route) string {
 	return path
 }
 
-// TestAuthorisationMatrix sends every route of the table with every kind of key. The engine behind it does nothing, so that what is
-// admitted fails there or in its empty body, and never with 401 or 403.
+// TestAuthorisationMatrix sends every route of the table with every kind of key. The engine behind
+// it does nothing, so that what is admitted fails there or in its empty body, and never with 401 or
+// 403.
 func TestAuthorisationMatrix(t *testing.T) {
 	g := newGuarded(t, Options{})
 	g.engine.Hook = func(context.Context, string) error { return search.ErrClosed }
@@ -250,7 +251,8 @@ func TestKeysOfALimitedKey(t *testing.T) {
 	g.do("DELETE", "/v1/keys/"+made.ID, "", as...).want(204, nil)
 }
 
-// TestKeysShareTheirMakersRate: however many keys a key makes, and they make, all of them together send no more than it may.
+// TestKeysShareTheirMakersRate: however many keys a key makes, and they make, all of them together
+// send no more than it may.
 func TestKeysShareTheirMakersRate(t *testing.T) {
 	g := newGuarded(t, Options{})
 	_, root, err := g.ring.Create(t.Context(), access.Spec{Name: "limited", Scopes: access.Search | access.KeysAdmin, Rate: 0.001, Burst: 12})
@@ -333,7 +335,8 @@ func TestLogNamesTheKey(t *testing.T) {
 	}
 }
 
-// TestRevokedWhileItStreams revokes a key while a request of it is under way: what streams goes no further.
+// TestRevokedWhileItStreams revokes a key while a request of it is under way: what streams goes no
+// further.
 func TestRevokedWhileItStreams(t *testing.T) {
 	for _, tt := range []struct{ method, path, engine string }{
 		{"POST", importPath, "Ingest"},

@@ -14,8 +14,9 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// limits bounds the requests per second of each caller: of a key by its own rate, and those of its makers, or the server's default, of an address
-// without a valid key by the default. The admin key of the environment is not bounded.
+// limits bounds the requests per second of each caller: of a key by its own rate, and those of its
+// makers, or the server's default, of an address without a valid key by the default. The admin key
+// of the environment is not bounded.
 type limits struct {
 	rate      float64 // requests per second; 0: none
 	burst     int
@@ -23,7 +24,8 @@ type limits struct {
 	addresses buckets
 }
 
-// maxBuckets bounds the callers of each kind that are remembered. One that is forgotten begins anew with a full bucket.
+// maxBuckets bounds the callers of each kind that are remembered. One that is forgotten begins anew
+// with a full bucket.
 const maxBuckets = 10_000
 
 func newLimits(perSecond float64, burst int) *limits {
@@ -33,7 +35,8 @@ func newLimits(perSecond float64, burst int) *limits {
 	return l
 }
 
-// take counts a request of key, or, where key is nil, of the address. It returns how long to wait where there were too many, 0 where not.
+// take counts a request of key, or, where key is nil, of the address. It returns how long to wait
+// where there were too many, 0 where not.
 func (l *limits) take(key *access.Key, address string, now time.Time) time.Duration {
 	switch {
 	case key == nil:
@@ -51,7 +54,8 @@ func (l *limits) take(key *access.Key, address string, now time.Time) time.Durat
 	return 0
 }
 
-// network returns what counts as one caller: an IPv4 address, or the 64 bits of an IPv6 address that a provider hands to one customer.
+// network returns what counts as one caller: an IPv4 address, or the 64 bits of an IPv6 address
+// that a provider hands to one customer.
 func network(address string) string {
 	a, err := netip.ParseAddr(address)
 	if err != nil || a.Unmap().Is4() {
@@ -83,12 +87,14 @@ func (b *buckets) init() {
 	b.mu.order, b.mu.byWho = list.New(), map[string]*list.Element{}
 }
 
-// take takes a token from the bucket of who; where it is empty, it takes none and returns the wait for the next.
+// take takes a token from the bucket of who; where it is empty, it takes none and returns the wait
+// for the next.
 func (b *buckets) take(who string, perSecond float64, burst int, now time.Time) time.Duration {
 	return b.takeAll([]access.Rate{{Key: who, PerSecond: perSecond, Burst: burst}}, now)
 }
 
-// takeAll takes a token from each of several buckets; where one is empty, it takes none, asks none behind it, and returns the wait.
+// takeAll takes a token from each of several buckets; where one is empty, it takes none, asks none
+// behind it, and returns the wait.
 func (b *buckets) takeAll(rates []access.Rate, now time.Time) (wait time.Duration) {
 	b.mu.Lock() // for all of it: what is taken and given back again is missed by requests in between
 	defer b.mu.Unlock()

@@ -61,7 +61,8 @@ func TestRateLimits(t *testing.T) {
 	}
 }
 
-// TestRateOfManyAtOnce: requests that come side by side, or with their times out of order, get the rate together, no more and no less.
+// TestRateOfManyAtOnce: requests that come side by side, or with their times out of order, get the
+// rate together, no more and no less.
 func TestRateOfManyAtOnce(t *testing.T) {
 	maker := access.Rate{Key: "maker", PerSecond: 1e6, Burst: 1000}
 	own := access.Rate{Key: "own", PerSecond: 1000, Burst: 100}

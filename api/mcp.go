@@ -32,7 +32,8 @@ func (s *Server) mcp(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// toolEngine is the engine as the tools of assistants may use it: what the key of the request that they come with may do.
+// toolEngine is the engine as the tools of assistants may use it: what the key of the request that
+// they come with may do.
 type toolEngine struct{ s *Server }
 
 // Collections implements mcp.Engine. What a key may use by an alias alone has that name.
@@ -102,7 +103,8 @@ func (e toolEngine) allowed(ctx context.Context, needs access.Scopes, collection
 	return c.mayUse(collection)
 }
 
-// told is an error as the assistant may see it. What a failure of the server was caused by stays in the log.
+// told is an error as the assistant may see it. What a failure of the server was caused by stays in
+// the log.
 func (e toolEngine) told(ctx context.Context, err error) error {
 	if err == nil || errors.Is(err, search.ErrCollectionNotFound) {
 		return err

@@ -133,7 +133,8 @@ func TestMCPKeys(t *testing.T) {
 	}
 }
 
-// TestMCPFailures: what a failure of the server was caused by stays in the log, a panic is one of the request, and so is its time.
+// TestMCPFailures: what a failure of the server was caused by stays in the log, a panic is one of
+// the request, and so is its time.
 func TestMCPFailures(t *testing.T) {
 	f := newFixture(t, Options{SearchTimeout: 200 * time.Millisecond})
 	const call = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"search","arguments":{"query":"x","collection":"docs"}}}`

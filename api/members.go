@@ -20,14 +20,17 @@ import (
 	"searchd/search/mapping"
 )
 
-// checkMembers walks one JSON value beside the type that it will be decoded into, nil for any value:
+// checkMembers walks one JSON value beside the type that it will be decoded into, nil for any
+// value:
 //
 //  1. Its syntax is right, and nothing follows it.
 //  2. No object names a member twice.
-//  3. A member of an object that becomes a struct has a name of the struct's, letter for letter: encoding/json alone takes LIMIT for limit.
-//  4. A value is of a kind that the type takes. null stands for a member that is not given, and for no body or item of an array. A type that
-//     decodes itself says so itself.
-//  5. An array that becomes a slice has at most maxElements items, which take more memory than their JSON.
+//  3. A member of an object that becomes a struct has a name of the struct's, letter for letter:
+//     encoding/json alone takes LIMIT for limit.
+//  4. A value is of a kind that the type takes. null stands for a member that is not given, and for
+//     no body or item of an array. A type that decodes itself says so itself.
+//  5. An array that becomes a slice has at most maxElements items, which take more memory than
+//     their JSON.
 //
 // Its errors point to the value from the top of the body.
 func checkMembers(data []byte, t reflect.Type) error {
@@ -160,7 +163,8 @@ func (w *memberWalk) wrongKind(tok json.Token, t reflect.Type) error {
 	return &requestError{kind: search.ErrInvalid, pointer: w.pointer(), detail: e.Error(), said: e.Said()}
 }
 
-// pointer is where the walk is, as a JSON pointer, and field the same as people write it: fields.a.weight, sort[1].order.
+// pointer is where the walk is, as a JSON pointer, and field the same as people write it:
+// fields.a.weight, sort[1].order.
 func (w *memberWalk) pointer() string { return pointerTo(w.at...) }
 func (w *memberWalk) field() string   { return mapping.PathText(w.at) }
 
@@ -256,7 +260,8 @@ type members struct {
 
 var knownMembers sync.Map // reflect.Type -> *members
 
-// membersOf reads the names as encoding/json does; those of an embedded struct without a name are the struct's own.
+// membersOf reads the names as encoding/json does; those of an embedded struct without a name are
+// the struct's own.
 func membersOf(t reflect.Type) *members {
 	if m, ok := knownMembers.Load(t); ok {
 		return m.(*members)
@@ -290,7 +295,8 @@ func (m *members) add(name string, t reflect.Type) {
 	}
 }
 
-// instead says what a name that is not known may have been meant to be: the nearest of the known ones, or all of them.
+// instead says what a name that is not known may have been meant to be: the nearest of the known
+// ones, or all of them.
 func instead(name string, known []string) string {
 	if near := nearest(name, known); near != "" {
 		return fmt.Sprintf("the nearest name is %q", near)
@@ -301,8 +307,8 @@ func instead(name string, known []string) string {
 	return "allowed: " + strings.Join(known, ", ")
 }
 
-// nearest returns the name that differs in its case or a third of its letters at most; else the longest one that name begins with, or the
-// first that begins with it; else "".
+// nearest returns the name that differs in its case or a third of its letters at most; else the
+// longest one that name begins with, or the first that begins with it; else "".
 func nearest(name string, known []string) string {
 	if utf8.RuneCountInString(name) > 64 {
 		return ""
@@ -331,8 +337,8 @@ func nearest(name string, known []string) string {
 	return ""
 }
 
-// editDistance counts the letters to be put in, taken out or changed, and neighbours that have changed places, underscores and hyphens left
-// aside.
+// editDistance counts the letters to be put in, taken out or changed, and neighbours that have
+// changed places, underscores and hyphens left aside.
 func editDistance(a, b []rune) int {
 	bare := func(s []rune) []rune {
 		return slices.DeleteFunc(slices.Clone(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })

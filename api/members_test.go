@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// What is wrong in a body is pointed at from its top, and said with the value and with what would be right.
+// What is wrong in a body is pointed at from its top, and said with the value and with what would
+// be right.
 func TestWrongMembers(t *testing.T) {
 	f := overEngine(t, Options{})
 	f.do("PUT", "/v1/collections/docs", `{"settings":{"fields":{"a":{"type":"text"},"n":{"type":"filter"}}}}`).want(201, nil)
@@ -102,7 +103,8 @@ func TestMembersOf(t *testing.T) {
 	}
 }
 
-// TestManyElements: nobody asks for so many, and each would take several times the memory of its JSON.
+// TestManyElements: nobody asks for so many, and each would take several times the memory of its
+// JSON.
 func TestManyElements(t *testing.T) {
 	var q struct {
 		Texts []string `json:"texts"`

@@ -16,8 +16,9 @@ import (
 // durationBounds are the upper bounds of the buckets of durations, in seconds.
 var durationBounds = []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}
 
-// metrics are the server's, in a registry of their own. Labels come from the route table, the engine's stages and the names of collections,
-// never from a request, so that their number is bounded. Those that begin with te_ have the names and meanings of text-embeddings-inference.
+// metrics are the server's, in a registry of their own. Labels come from the route table, the
+// engine's stages and the names of collections, never from a request, so that their number is
+// bounded. Those that begin with te_ have the names and meanings of text-embeddings-inference.
 type metrics struct {
 	handler http.Handler
 
@@ -98,7 +99,8 @@ func (s *Server) metricsText(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// encodingRoute reports whether a route is one of those that te_request_* count: what text-embeddings-inference has too, and its like.
+// encodingRoute reports whether a route is one of those that te_request_* count: what
+// text-embeddings-inference has too, and its like.
 func encodingRoute(route string) bool {
 	return teiPaths[route] || route == "/v1/embeddings" || route == "/v1/rerank" || route == "/v2/rerank"
 }

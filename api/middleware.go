@@ -21,7 +21,8 @@ func requestID(ctx context.Context) string {
 	return id
 }
 
-// identify gives each request an id, the client's where that is a plain word, and answers it in X-Request-ID.
+// identify gives each request an id, the client's where that is a plain word, and answers it in
+// X-Request-ID.
 func identify(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()
@@ -44,8 +45,9 @@ func plainWord(s string) bool {
 	return s != "" && len(s) <= 128
 }
 
-// observe answers errors, writes one log line per request and counts it. Query strings and bodies are not logged. An answer that had begun
-// before its error is cut off, so that it cannot be taken for all of it.
+// observe answers errors, writes one log line per request and counts it. Query strings and bodies
+// are not logged. An answer that had begun before its error is cut off, so that it cannot be taken
+// for all of it.
 func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		start := time.Now()
@@ -95,8 +97,8 @@ func recovery(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// guard refuses requests that a page of another site made a browser send, and sets the headers that keep browsers from
-// guessing, framing and leaking.
+// guard refuses requests that a page of another site made a browser send, and sets the headers that
+// keep browsers from guessing, framing and leaking.
 func (s *Server) guard(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		h := c.Response().Header()

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestErrorsOfOtherClients checks the members that the clients of OpenAI and Cohere read an error from.
+// TestErrorsOfOtherClients checks the members that the clients of OpenAI and Cohere read an error
+// from.
 func TestErrorsOfOtherClients(t *testing.T) {
 	f := newFixture(t, Options{})
 	for _, tt := range []struct {

@@ -51,7 +51,8 @@ func operations(t *testing.T) map[string]*openapi3.Operation {
 	return all
 }
 
-// TestOpenAPIHasEveryRoute compares the description with the route table, and the table with what echo serves.
+// TestOpenAPIHasEveryRoute compares the description with the route table, and the table with what
+// echo serves.
 func TestOpenAPIHasEveryRoute(t *testing.T) {
 	e := apitest.New(t)
 	s, err := New(Options{Engine: e, Inference: e})

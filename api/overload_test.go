@@ -11,8 +11,8 @@ import (
 	"searchd/search"
 )
 
-// TestSearchersBesideAnImport lets a hundred searchers ask at once while documents are imported: nothing is refused and nothing lost. How
-// fast that goes is measured by `searchd bench serve`.
+// TestSearchersBesideAnImport lets a hundred searchers ask at once while documents are imported:
+// nothing is refused and nothing lost. How fast that goes is measured by `searchd bench serve`.
 func TestSearchersBesideAnImport(t *testing.T) {
 	f := overEngine(t, Options{SearchTimeout: time.Minute})
 	f.do("PUT", "/v1/collections/docs", "").want(201, nil)

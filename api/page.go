@@ -16,7 +16,8 @@ import (
 	"searchd/api/ui"
 )
 
-// pageCSP lets the page load from this server alone, and run no script that is not one of its files.
+// pageCSP lets the page load from this server alone, and run no script that is not one of its
+// files.
 const pageCSP = "default-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
 
 // page answers the web page at / and its files under /ui/.

@@ -15,8 +15,9 @@ import (
 	"searchd/search"
 )
 
-// names reads the collection and, where the route has one, the document id from the path as it was sent:
-// /v1/collections/{collection}[/documents/{id...}], or explain for documents. Each is percent-decoded once.
+// names reads the collection and, where the route has one, the document id from the path as it was
+// sent: /v1/collections/{collection}[/documents/{id...}], or explain for documents. Each is
+// percent-decoded once.
 func names(r *http.Request) (collection, id string, err error) {
 	path, ok := strings.CutPrefix(r.URL.EscapedPath(), "/v1/collections/")
 	if !ok {
@@ -65,7 +66,8 @@ func pathName(field, raw string) (string, error) {
 	return v, checkMeant(field, v)
 }
 
-// checkMeant refuses what nobody can mean as the name of a collection or an alias. Another that none can have is not found.
+// checkMeant refuses what nobody can mean as the name of a collection or an alias. Another that
+// none can have is not found.
 func checkMeant(field, v string) error {
 	if checkName(field, v, 128) == nil && !strings.ContainsAny(v, `/\`) && v != "." && v != ".." {
 		return nil
@@ -93,8 +95,8 @@ func checkName(field, v string, limit int) error {
 	return nil
 }
 
-// params reads the query string of a GET. Its methods remember the first error, and err() tells it, or names a parameter
-// that nobody asked for.
+// params reads the query string of a GET. Its methods remember the first error, and err() tells it,
+// or names a parameter that nobody asked for.
 type params struct {
 	values url.Values
 	known  map[string]bool
@@ -135,7 +137,8 @@ func (p *params) list(name string) []string {
 	return strings.Split(v, ",")
 }
 
-// names is list for what may be no name at all: an empty parameter is a list without one, an absent one nil.
+// names is list for what may be no name at all: an empty parameter is a list without one, an absent
+// one nil.
 func (p *params) names(name string) []string {
 	names := p.list(name)
 	if len(names) == 1 && names[0] == "" {
@@ -168,8 +171,8 @@ func (p *params) number(name string) (float64, bool) {
 	return f, true
 }
 
-// decimal says of what strconv takes for a number whether it is written as in JSON: without a plus before it, and neither hexadecimal nor in words. A point may
-// come first or last.
+// decimal says of what strconv takes for a number whether it is written as in JSON: without a plus
+// before it, and neither hexadecimal nor in words. A point may come first or last.
 func decimal(v string) bool {
 	return !strings.HasPrefix(v, "+") && strings.Trim(v, "0123456789.eE+-") == ""
 }

@@ -21,9 +21,11 @@ import (
 //	uint8    (x - min)/((max - min)/255), cut to an integer
 //	int8     (x - min)/((max - min)/255) - 128, cut to an integer
 //
-// Where sentence-transformers takes min and max of each dimension from a set of calibration vectors, here they are the members of ranges,
-// or else fixed: ∓6/√dimensions, at most 1, for every dimension, with the vector at unit length. In this range lie six standard deviations
-// of a component, so that next to nothing is clipped, and vectors of different requests can be compared. What lies outside is clipped.
+// Where sentence-transformers takes min and max of each dimension from a set of calibration
+// vectors, here they are the members of ranges, or else fixed: ∓6/√dimensions, at most 1, for every
+// dimension, with the vector at unit length. In this range lie six standard deviations of a
+// component, so that next to nothing is clipped, and vectors of different requests can be compared.
+// What lies outside is clipped.
 type outputFormat struct {
 	Format string      `json:"encoding_format"` // float (default): numbers; base64: of little-endian float32, or of the bytes
 	DType  string      `json:"output_dtype"`    // float (default), int8, uint8, binary, ubinary
@@ -128,7 +130,8 @@ func packBits(v []float32) []byte {
 	return b
 }
 
-// quantize returns a byte for each component, of two's complement where signed. Like numpy's astype it cuts towards zero.
+// quantize returns a byte for each component, of two's complement where signed. Like numpy's astype
+// it cuts towards zero.
 func (o *outputFormat) quantize(v []float32, signed bool) []byte {
 	v = unit(v)
 	r := min(1, 6/math.Sqrt(float64(len(v))))

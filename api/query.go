@@ -21,7 +21,8 @@ func (s *Server) postSearch(w http.ResponseWriter, r *http.Request) error {
 	return s.search(w, r, c, q)
 }
 
-// getSearch answers the query of a query string, whose parameters have the names of the body's members.
+// getSearch answers the query of a query string, whose parameters have the names of the body's
+// members.
 func (s *Server) getSearch(w http.ResponseWriter, r *http.Request) error {
 	c, err := collectionName(r)
 	if err != nil {

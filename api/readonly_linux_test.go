@@ -12,8 +12,8 @@ import (
 	"searchd/search"
 )
 
-// TestReadOnlyIsTold lets a commit fail, by putting a read-only descriptor in the place of the store's: what goes on and what does not is
-// to be seen from outside.
+// TestReadOnlyIsTold lets a commit fail, by putting a read-only descriptor in the place of the
+// store's: what goes on and what does not is to be seen from outside.
 func TestReadOnlyIsTold(t *testing.T) {
 	dir := t.TempDir()
 	e, err := search.Open(dir, search.Options{})

@@ -13,13 +13,15 @@ import (
 	"searchd/search"
 )
 
-// Bounds of one re-ranking request: its texts, as of Cohere's route, and the members of a document that are joined.
+// Bounds of one re-ranking request: its texts, as of Cohere's route, and the members of a document
+// that are joined.
 const (
 	maxRerankTexts = 10000
 	maxRankFields  = 16
 )
 
-// rerankRequest is that of /v1/rerank and /v2/rerank: the union of what the clients of Cohere, Jina and their followers send.
+// rerankRequest is that of /v1/rerank and /v2/rerank: the union of what the clients of Cohere, Jina
+// and their followers send.
 type rerankRequest struct {
 	Model     string      `json:"model"` // not used; there is one
 	Query     string      `json:"query"`
@@ -187,7 +189,8 @@ func checkRankFields(names []string) error {
 	return nil
 }
 
-// rank scores texts for a query and returns their order, best first; equal ones stay in theirs. whole refuses what would be cut.
+// rank scores texts for a query and returns their order, best first; equal ones stay in theirs.
+// whole refuses what would be cut.
 func (s *Server) rank(w http.ResponseWriter, r *http.Request, query, field string, texts []string, whole bool) (*search.Ranking, []int, error) {
 	if strings.TrimSpace(query) == "" {
 		return nil, nil, &search.FieldError{Field: "query", Value: query, Allowed: "a text that is not empty"}

@@ -49,14 +49,15 @@ func (b *sentBody) read(p []byte) (int, error) {
 // sum is that of what was read since there is a digest.
 func (b *sentBody) sum() [32]byte { return [32]byte(b.digest.Sum(nil)) }
 
-// unread reports whether the client of r may be sending b still, and not see an answer before it has sent all of it.
+// unread reports whether the client of r may be sending b still, and not see an answer before it
+// has sent all of it.
 func (b *sentBody) unread(r *http.Request) bool {
 	asks := r.Header.Get("Expect") != "" && !b.begun
 	return !b.ended && !asks && r.ProtoMajor == 1
 }
 
-// rest reads what a handler has left of the body, within bounds, before the answer ends. A client that sends all before it reads would
-// otherwise find its connection reset in place of the answer.
+// rest reads what a handler has left of the body, within bounds, before the answer ends. A client
+// that sends all before it reads would otherwise find its connection reset in place of the answer.
 func (s *Server) rest(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()
@@ -78,7 +79,8 @@ func (s *Server) rest(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// readAway reads a body that a route streams for its digest alone: any length that an import may have, as fast as one must come.
+// readAway reads a body that a route streams for its digest alone: any length that an import may
+// have, as fast as one must come.
 func (s *Server) readAway(w http.ResponseWriter, b *sentBody) error {
 	b.digest = sha256.New()
 	_, err := io.Copy(io.Discard, &patientReader{src: http.MaxBytesReader(w, b, s.o.MaxImport), rc: http.NewResponseController(w), idle: s.o.IdleBody})

@@ -40,7 +40,8 @@ func post(t *testing.T, addr, path, body string, header ...string) (*http.Respon
 	return res, string(b)
 }
 
-// TestAnswersReachWhoSendsAllFirst: an answer that is known before the body has been read is not lost to a client that reads it last.
+// TestAnswersReachWhoSendsAllFirst: an answer that is known before the body has been read is not
+// lost to a client that reads it last.
 func TestAnswersReachWhoSendsAllFirst(t *testing.T) {
 	g := newGuarded(t, Options{MaxDocuments: 1 << 20})
 	token := g.token(access.All)
@@ -79,7 +80,8 @@ func TestAnswersReachWhoSendsAllFirst(t *testing.T) {
 	})
 }
 
-// TestRestIsBounded: a body that does not end is given up, and one that has not been asked for is not asked for.
+// TestRestIsBounded: a body that does not end is given up, and one that has not been asked for is
+// not asked for.
 func TestRestIsBounded(t *testing.T) {
 	f := newFixture(t, Options{})
 	var err error

@@ -16,8 +16,8 @@ import (
 // handler answers one request, or returns the error that the caller answers.
 type handler func(w http.ResponseWriter, r *http.Request) error
 
-// route is one line of the route table. Paths are those of the OpenAPI description, with {name} for a parameter; {id}
-// takes the rest of the path, slashes included.
+// route is one line of the route table. Paths are those of the OpenAPI description, with {name} for
+// a parameter; {id} takes the rest of the path, slashes included.
 type route struct {
 	method string
 	path   string
@@ -118,7 +118,8 @@ func (s *Server) routes() []route {
 	}
 }
 
-// queried are the routes that read a query string, and themselves refuse what they do not know in it.
+// queried are the routes that read a query string, and themselves refuse what they do not know in
+// it.
 var queried = map[string]bool{
 	"GET /v1/collections/{collection}/documents":         true,
 	"POST /v1/collections/{collection}/documents/import": true,
@@ -128,7 +129,8 @@ var queried = map[string]bool{
 	"GET /v1/tasks":                                      true,
 }
 
-// takesQuery refuses parameters that a route of our own would not obey. Clients made for other servers may send theirs more than they need.
+// takesQuery refuses parameters that a route of our own would not obey. Clients made for other
+// servers may send theirs more than they need.
 func (rt route) takesQuery(r *http.Request) error {
 	own := strings.HasPrefix(rt.path, "/v1/") && !openAIPaths[expandPath(rt.path)] && !strings.HasSuffix(rt.path, "/rerank")
 	if !own || queried[rt.method+" "+rt.path] {
@@ -201,7 +203,8 @@ func trimSlash(e *echo.Echo, r *http.Request) bool {
 	return true
 }
 
-// bind runs a route's handler within its deadline and, where it has a gate, behind it; the answer is sent when the slot is given back.
+// bind runs a route's handler within its deadline and, where it has a gate, behind it; the answer
+// is sent when the slot is given back.
 func (s *Server) bind(rt route) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r, w := c.Request(), c.Response()
@@ -218,7 +221,8 @@ func (s *Server) bind(rt route) echo.HandlerFunc {
 		}
 		rc := http.NewResponseController(w)
 		if r.Body == http.NoBody {
-			// The server's deadline for reading would otherwise cancel the context of a handler that streams for longer.
+			// The server's deadline for reading would otherwise cancel the context of a handler
+			// that streams for longer.
 			rc.SetReadDeadline(time.Time{})
 		}
 		ctx := withCaller(r.Context(), who)

@@ -196,18 +196,21 @@ func (s *Server) openGates() {
 	s.pdfs = newGate("pdf", max(1, cores/2), 0, 0, errTooManyWrites)
 }
 
-// Handler returns the server's handler, for tests and for servers of one's own. The Host check of a loopback listener
-// belongs to Serve.
+// Handler returns the server's handler, for tests and for servers of one's own. The Host check of a
+// loopback listener belongs to Serve.
 func (s *Server) Handler() http.Handler { return s.handler }
 
-// Serve answers requests from l until ctx ends, then says 503 on /readyz and goes on answering for DrainGrace, takes no new connections and
-// lets the requests in flight finish for up to DrainTimeout; it closes l and returns nil, or the error that stopped it. A Server serves one listener, once: a second call is an error. For several, or within
-// a server of one's own, there is [Server.Handler].
+// Serve answers requests from l until ctx ends, then says 503 on /readyz and goes on answering for
+// DrainGrace, takes no new connections and lets the requests in flight finish for up to
+// DrainTimeout; it closes l and returns nil, or the error that stopped it. A Server serves one
+// listener, once: a second call is an error. For several, or within a server of one's own, there is
+// [Server.Handler].
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	return s.ServeFront(ctx, newFront(l, s.o)) // whose first request is for s already
 }
 
-// keepUses writes once a minute which keys were used, and a last time when the returned function is called.
+// keepUses writes once a minute which keys were used, and a last time when the returned function is
+// called.
 func (s *Server) keepUses(ctx context.Context) (stop func()) {
 	if s.o.Keys == nil {
 		return func() {}
@@ -241,8 +244,9 @@ func (s *Server) keepUses(ctx context.Context) (stop func()) {
 	}
 }
 
-// hostAllowed says whether a Host header may be answered. A page of another site can make a browser send requests to a
-// loopback server under the site's own name (DNS rebinding); such a name is in no list.
+// hostAllowed says whether a Host header may be answered. A page of another site can make a browser
+// send requests to a loopback server under the site's own name (DNS rebinding); such a name is in
+// no list.
 func (s *Server) hostAllowed(hostport string) bool {
 	if !s.local.Load() && len(s.o.AllowedHosts) == 0 {
 		return true

@@ -71,7 +71,8 @@ type answer struct {
 	t *testing.T
 }
 
-// do sends a request; header holds name and value in turn. A body without Content-Type is sent as JSON.
+// do sends a request; header holds name and value in turn. A body without Content-Type is sent as
+// JSON.
 func (f *fixture) do(method, target string, body string, header ...string) answer {
 	f.t.Helper()
 	var r io.Reader
@@ -112,7 +113,8 @@ func (a answer) want(status int, v any) answer {
 	return a
 }
 
-// problem checks status, code and the pointer of the first item ("" for none), and returns the problem.
+// problem checks status, code and the pointer of the first item ("" for none), and returns the
+// problem.
 func (a answer) problem(status int, code, pointer string) problem {
 	a.t.Helper()
 	var p problem
@@ -145,8 +147,8 @@ func TestOptionsNameEveryWrongField(t *testing.T) {
 	}
 }
 
-// serve starts f's server on a loopback port and returns its address, and a function that stops it and returns Serve's
-// error.
+// serve starts f's server on a loopback port and returns its address, and a function that stops it
+// and returns Serve's error.
 func (f *fixture) serve() (addr string, stop func() error) {
 	f.t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -422,7 +424,8 @@ func TestDamagedCollection(t *testing.T) {
 	}
 }
 
-// hold makes Search block until the returned function is called; entered gets a value per search that runs.
+// hold makes Search block until the returned function is called; entered gets a value per search
+// that runs.
 func (f *fixture) hold(method string) (entered chan struct{}, release func()) {
 	entered, gate := make(chan struct{}, 100), make(chan struct{})
 	f.engine.Hook = func(ctx context.Context, m string) error {

@@ -45,7 +45,8 @@ func snapshotName(r *http.Request) (string, error) {
 	return pathValue("snapshot", strings.TrimPrefix(r.URL.EscapedPath(), "/v1/snapshots/"), 64)
 }
 
-// snapshot sends a snapshot, or the part of it that Range asks for; it may take as long as bytes move.
+// snapshot sends a snapshot, or the part of it that Range asks for; it may take as long as bytes
+// move.
 func (s *Server) snapshot(w http.ResponseWriter, r *http.Request) error {
 	id, err := snapshotName(r)
 	if err != nil {

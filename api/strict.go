@@ -18,8 +18,9 @@ import (
 // maxDepth bounds the nesting of any JSON that a client sends.
 const maxDepth = 64
 
-// decodeBody decodes the body of r into v: media type application/json, valid UTF-8, at most maxDepth deep, no unknown and
-// no repeated members, values of the right kinds, nothing behind the value. An empty body leaves v as it is where optional.
+// decodeBody decodes the body of r into v: media type application/json, valid UTF-8, at most
+// maxDepth deep, no unknown and no repeated members, values of the right kinds, nothing behind the
+// value. An empty body leaves v as it is where optional.
 func decodeBody(r *http.Request, optional bool, v any) error {
 	data, err := bodyOf(r, optional, "application/json")
 	if err != nil || data == nil {
@@ -28,7 +29,8 @@ func decodeBody(r *http.Request, optional bool, v any) error {
 	return decodeStrict(data, v)
 }
 
-// bodyOf returns the body that the route has read, of one of the media types; nil for an empty one where optional.
+// bodyOf returns the body that the route has read, of one of the media types; nil for an empty one
+// where optional.
 func bodyOf(r *http.Request, optional bool, types ...string) ([]byte, error) {
 	b, _ := r.Body.(*wholeBody)
 	empty := b == nil || len(bytes.TrimSpace(b.data)) == 0
@@ -60,7 +62,8 @@ func decodeStrict(data []byte, v any) error {
 	return nil
 }
 
-// checkText refuses what no decoding should begin with: bytes that are not UTF-8, and nesting deeper than maxDepth.
+// checkText refuses what no decoding should begin with: bytes that are not UTF-8, and nesting
+// deeper than maxDepth.
 func checkText(data []byte) error {
 	if !utf8.Valid(data) {
 		return &requestError{kind: errMalformed, detail: fmt.Sprintf("body: not valid UTF-8 at byte %d", invalidAt(data))}
@@ -95,7 +98,8 @@ func invalidAt(data []byte) int {
 	return len(data)
 }
 
-// jsonError puts an error of encoding/json into words for the client, with a pointer where one can be named.
+// jsonError puts an error of encoding/json into words for the client, with a pointer where one can
+// be named.
 func jsonError(err error) error {
 	var syntax *json.SyntaxError
 	var typ *json.UnmarshalTypeError
@@ -120,5 +124,6 @@ func jsonError(err error) error {
 	return &requestError{kind: errMalformed, detail: "body: " + err.Error()}
 }
 
-// literal prints without quotes: encoding/json says "number 1.5" or "string", which is not a value of the client's.
+// literal prints without quotes: encoding/json says "number 1.5" or "string", which is not a value
+// of the client's.
 type literal string

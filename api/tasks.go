@@ -17,7 +17,8 @@ type taskList struct {
 	Tasks []search.Task `json:"tasks"`
 }
 
-// listTasks answers the tasks, newest first: all, or those of a state, a kind or a collection. A key sees those of its collections.
+// listTasks answers the tasks, newest first: all, or those of a state, a kind or a collection. A
+// key sees those of its collections.
 func (s *Server) listTasks(w http.ResponseWriter, r *http.Request) error {
 	p := queryParams(r)
 	state, _ := p.text("state")
@@ -43,8 +44,8 @@ func (s *Server) listTasks(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, http.StatusOK, taskList{list})
 }
 
-// maySee returns nil when the caller's key is for the collection of a task, or for the alias by which it was named; for what concerns all
-// collections, when it is for all of them.
+// maySee returns nil when the caller's key is for the collection of a task, or for the alias by
+// which it was named; for what concerns all collections, when it is for all of them.
 func (c caller) maySee(t search.Task) error {
 	if t.Alias != "" && c.mayUse(t.Alias) == nil {
 		return nil

@@ -16,7 +16,8 @@ import (
 	"searchd/search"
 )
 
-// embedder is the embedded checkpoint for the engines of all tests: opening it is most of what opening an engine costs.
+// embedder is the embedded checkpoint for the engines of all tests: opening it is most of what
+// opening an engine costs.
 var embedder = sync.OnceValues(func() (search.Embedder, error) {
 	c, err := models.Open("", encoder.Options{})
 	return search.NewEmbedder(c), err
@@ -100,7 +101,8 @@ func TestReembedRoute(t *testing.T) {
 	f.do("GET", "/v1/tasks/none", "").problem(404, "task_not_found", "")
 }
 
-// TestReembedWithAKeyForFew: what a task leaves behind is for the key that began it, and the task is its to watch by whichever name it used.
+// TestReembedWithAKeyForFew: what a task leaves behind is for the key that began it, and the task
+// is its to watch by whichever name it used.
 func TestReembedWithAKeyForFew(t *testing.T) {
 	ring, err := access.Open(&apitest.Vault{}, access.Options{})
 	if err != nil {

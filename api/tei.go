@@ -14,7 +14,8 @@ import (
 	"searchd/search"
 )
 
-// The routes of text-embeddings-inference, for clients that speak to it. An unnamed prompt is the checkpoint's default one, as there.
+// The routes of text-embeddings-inference, for clients that speak to it. An unnamed prompt is the
+// checkpoint's default one, as there.
 
 // maxTokenTexts bounds the texts of one request that is answered with a vector for each token.
 const maxTokenTexts = 64
@@ -261,7 +262,8 @@ func (s *Server) teiSimilarity(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, http.StatusOK, scores)
 }
 
-// teiToken counts start and stop in characters. It has neither where the token was put there by the checkpoint's template.
+// teiToken counts start and stop in characters. It has neither where the token was put there by the
+// checkpoint's template.
 type teiToken struct {
 	ID      int32  `json:"id"`
 	Text    string `json:"text"`
@@ -303,7 +305,8 @@ func (s *Server) teiTokenize(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, http.StatusOK, rows)
 }
 
-// teiTokens counts characters from token to token, for offsets grow; those of a token that begins earlier are counted anew.
+// teiTokens counts characters from token to token, for offsets grow; those of a token that begins
+// earlier are counted anew.
 func teiTokens(t search.Tokenization) []teiToken {
 	out := make([]teiToken, len(t.Tokens))
 	at, chars := 0, 0
@@ -348,7 +351,8 @@ func (s *Server) teiDecode(w http.ResponseWriter, r *http.Request) error {
 // teiPaths are the routes whose errors have the shape of text-embeddings-inference.
 var teiPaths = map[string]bool{"/embed": true, "/embed_all": true, "/embed_sparse": true, "/similarity": true, "/tokenize": true, "/decode": true, "/rerank": true}
 
-// writeTEIError answers a problem with the status, shape and words of text-embeddings-inference, and our code.
+// writeTEIError answers a problem with the status, shape and words of text-embeddings-inference,
+// and our code.
 func writeTEIError(w http.ResponseWriter, p problem) {
 	status, typ := p.Status, "Backend"
 	switch {

@@ -23,8 +23,8 @@ func (c *Client) Aliases(ctx context.Context) ([]Alias, error) {
 	return out.Aliases, err
 }
 
-// SetAlias makes an alias, or lets it lead to another collection from one request to the next; ErrNotFound, ErrExists where a collection has
-// that name.
+// SetAlias makes an alias, or lets it lead to another collection from one request to the next;
+// ErrNotFound, ErrExists where a collection has that name.
 func (c *Client) SetAlias(ctx context.Context, alias, collection string) error {
 	body := map[string]string{"collection": collection}
 	return c.send(ctx, call{method: http.MethodPut, path: aliasPath(alias), effect: repeats}, body, nil)

@@ -7,17 +7,20 @@
 //	}, nil)
 //	res, err := c.Search(ctx, "notes", client.Query{Q: "how to flip pancakes", Limit: new(3)})
 //
-// A request that the server refuses because it is busy (429, 503) or that never reached it is sent again, after the time
-// that the server asks for, or after one that doubles with each attempt. Errors of the server are of type [*Error] and match
-// [ErrNotFound] and its fellows.
+// A request that the server refuses because it is busy (429, 503) or that never reached it is sent
+// again, after the time that the server asks for, or after one that doubles with each attempt.
+// Errors of the server are of type [*Error] and match [ErrNotFound] and its fellows.
 //
-// A request whose answer is lost may have been carried out. It is sent again only where that changes nothing:
+// A request whose answer is lost may have been carried out. It is sent again only where that
+// changes nothing:
 //
 //   - what only reads: every GET, searches, embeddings, rankings, a deletion's dry run;
-//   - writes that leave the same however often they are sent: EnsureCollection, SetAlias, PutDocument without a condition, Import. The requests
-//     of an import carry an Idempotency-Key, so that the server answers one sent again as it answered it first.
+//   - writes that leave the same however often they are sent: EnsureCollection, SetAlias,
+//     PutDocument without a condition, Import. The requests of an import carry an Idempotency-Key,
+//     so that the server answers one sent again as it answered it first.
 //
-// Every other write returns an error that matches [ErrOutcomeUnknown]; look at what is stored before you send it again.
+// Every other write returns an error that matches [ErrOutcomeUnknown]; look at what is stored
+// before you send it again.
 //
 // A Client is safe for concurrent use.
 package client
@@ -128,7 +131,8 @@ func (c *Client) send(ctx context.Context, q call, in, out any) error {
 	return c.do(ctx, q, out)
 }
 
-// counted returns an error if q, of which want results were asked, was answered with another number: by a proxy that says {}, for example.
+// counted returns an error if q, of which want results were asked, was answered with another
+// number: by a proxy that says {}, for example.
 func (q call) counted(got, want int) error {
 	if got == want {
 		return nil
@@ -140,7 +144,8 @@ func (q call) counted(got, want int) error {
 	return err
 }
 
-// open sends q until it is answered or may not be sent again, and returns an answer of status 2xx with its body open.
+// open sends q until it is answered or may not be sent again, and returns an answer of status 2xx
+// with its body open.
 func (c *Client) open(ctx context.Context, q call) (res *http.Response, err error) {
 	err = c.persist(ctx, q, func(q call) error {
 		res, err = c.once(ctx, q)
@@ -219,7 +224,8 @@ var (
 	ErrBusy     = errors.New("server busy")
 	ErrDenied   = errors.New("denied") // the API key is missing, not valid, or may not do it
 
-	// ErrOutcomeUnknown: the answer to a write was lost, and the write may have been carried out or not.
+	// ErrOutcomeUnknown: the answer to a write was lost, and the write may have been carried out or
+	// not.
 	ErrOutcomeUnknown = errors.New("outcome unknown")
 
 	// ErrIncomplete: the server's time was up before it had looked at all documents.
@@ -248,7 +254,8 @@ func (e *Error) Is(target error) bool {
 // unknownCode is the code of an answer that is no problem document.
 const unknownCode = "unknown"
 
-// readError reads an answer that is not a success. What is no problem document, a proxy's page say, is shortened.
+// readError reads an answer that is not a success. What is no problem document, a proxy's page say,
+// is shortened.
 func readError(res *http.Response) *Error {
 	e := &Error{}
 	b, _ := io.ReadAll(io.LimitReader(res.Body, 64<<10))

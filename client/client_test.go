@@ -46,7 +46,8 @@ func server(t testing.TB, wrap func(http.Handler) http.Handler) (*client.Client,
 	return c, engine
 }
 
-// TestDeleteByFilterUnfinished: the server's time may be up before it has deleted or counted everything.
+// TestDeleteByFilterUnfinished: the server's time may be up before it has deleted or counted
+// everything.
 func TestDeleteByFilterUnfinished(t *testing.T) {
 	for _, tc := range []struct {
 		name             string
@@ -105,7 +106,8 @@ func TestNewChecksTheURL(t *testing.T) {
 	}
 }
 
-// TestFieldsAreAnObject: what is no object is refused before it is sent, since the server would store {"document": ...}.
+// TestFieldsAreAnObject: what is no object is refused before it is sent, since the server would
+// store {"document": ...}.
 func TestFieldsAreAnObject(t *testing.T) {
 	c, _ := server(t, nil)
 	ctx := t.Context()

@@ -16,7 +16,8 @@ type Settings struct {
 	Index    *IndexSettings           `json:"index,omitempty"`
 }
 
-// FieldSettings say what a field is: text (searched), filter (exact values only) or stored (neither).
+// FieldSettings say what a field is: text (searched), filter (exact values only) or stored
+// (neither).
 type FieldSettings struct {
 	Type   string  `json:"type"`
 	Weight float64 `json:"weight,omitempty"`
@@ -34,7 +35,8 @@ type IndexSettings struct {
 	EfConstruction int `json:"ef_construction,omitempty"`
 	EfSearch       int `json:"ef_search,omitempty"`
 
-	// TargetRecall is the part of the ten nearest passages that a search is to find, 0.5 to 0.999; not beside EfSearch.
+	// TargetRecall is the part of the ten nearest passages that a search is to find, 0.5 to 0.999;
+	// not beside EfSearch.
 	TargetRecall float64 `json:"target_recall,omitempty"`
 	Quantize     string  `json:"quantize,omitempty"` // none, int8
 }
@@ -50,7 +52,8 @@ type Collection struct {
 	Created   time.Time `json:"created"`
 	Damaged   string    `json:"damaged,omitempty"` // why the server cannot open it; it can be deleted, and nothing else
 
-	// DamagedDocuments cannot be read whole and are left out of searches, as far as the server knows. Put again they are whole.
+	// DamagedDocuments cannot be read whole and are left out of searches, as far as the server
+	// knows. Put again they are whole.
 	DamagedDocuments int `json:"damaged_documents,omitempty"`
 
 	// Incarnation is another one after the collection was made anew or restored from a backup.
@@ -65,7 +68,8 @@ type Model struct {
 	Pooling   string `json:"pooling"`
 	MaxTokens int    `json:"max_tokens"`
 
-	// Parts are the SHA-256 of what decides a vector beside the weights: config, tokenizer, modules and prompt. nil: not known.
+	// Parts are the SHA-256 of what decides a vector beside the weights: config, tokenizer, modules
+	// and prompt. nil: not known.
 	Parts map[string]string `json:"parts,omitempty"`
 }
 
@@ -103,7 +107,8 @@ func (c *Client) EnsureCollection(ctx context.Context, name string, s Settings) 
 	return out, c.send(ctx, call{method: http.MethodPut, path: collectionPath(name), effect: repeats}, collectionBody{name, s}, out)
 }
 
-// PatchCollection merges s into the settings of a collection; what s leaves out stays. ErrOutcomeUnknown.
+// PatchCollection merges s into the settings of a collection; what s leaves out stays.
+// ErrOutcomeUnknown.
 func (c *Client) PatchCollection(ctx context.Context, name string, s Settings) (*Collection, error) {
 	out := &Collection{}
 	return out, c.send(ctx, call{method: http.MethodPatch, path: collectionPath(name)}, collectionBody{name, s}, out)

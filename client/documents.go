@@ -13,8 +13,8 @@ import (
 	"strings"
 )
 
-// Document is a document to be written: an id and a JSON object of fields. Without an id the server takes the hash of the
-// content.
+// Document is a document to be written: an id and a JSON object of fields. Without an id the server
+// takes the hash of the content.
 type Document struct {
 	ID     string          `json:"id,omitempty"`
 	Fields json.RawMessage `json:"document"`
@@ -56,7 +56,8 @@ type ResultError struct {
 
 func (e *ResultError) Error() string { return e.Code + ": " + e.Detail }
 
-// documentPath escapes slashes too. The words that are routes below documents/ get one letter escaped, which keeps them ids.
+// documentPath escapes slashes too. The words that are routes below documents/ get one letter
+// escaped, which keeps them ids.
 func documentPath(collection, id string) string {
 	escaped := url.PathEscape(id)
 	switch id {
@@ -99,8 +100,8 @@ func (c *Client) Document(ctx context.Context, collection, id string) (*StoredDo
 	return out, c.do(ctx, call{method: http.MethodGet, path: documentPath(collection, id)}, out)
 }
 
-// PutDocument writes the document id with these fields, which marshal to a JSON object; ErrConflict, ErrInvalid, and with a condition
-// ErrOutcomeUnknown.
+// PutDocument writes the document id with these fields, which marshal to a JSON object;
+// ErrConflict, ErrInvalid, and with a condition ErrOutcomeUnknown.
 func (c *Client) PutDocument(ctx context.Context, collection, id string, fields any, w Condition) (*Result, error) {
 	out := &Result{}
 	object, err := objectOf(id, fields)
@@ -111,7 +112,8 @@ func (c *Client) PutDocument(ctx context.Context, collection, id string, fields 
 	return out, c.send(ctx, call{method: http.MethodPut, path: documentPath(collection, id), header: w.header(), effect: w.effect()}, body, out)
 }
 
-// objectOf returns the fields of a document as JSON. The server would take anything but an object for the value of a field "document".
+// objectOf returns the fields of a document as JSON. The server would take anything but an object
+// for the value of a field "document".
 func objectOf(id string, fields any) (json.RawMessage, error) {
 	b, err := json.Marshal(fields)
 	if err == nil && b[0] != '{' {
@@ -123,8 +125,8 @@ func objectOf(id string, fields any) (json.RawMessage, error) {
 	return b, nil
 }
 
-// PatchDocument merges a patch (RFC 7396: null removes a member) into the fields of a document; ErrNotFound, ErrConflict,
-// ErrOutcomeUnknown.
+// PatchDocument merges a patch (RFC 7396: null removes a member) into the fields of a document;
+// ErrNotFound, ErrConflict, ErrOutcomeUnknown.
 func (c *Client) PatchDocument(ctx context.Context, collection, id string, patch any, w Condition) (*Result, error) {
 	out := &Result{}
 	return out, c.send(ctx, call{method: http.MethodPatch, path: documentPath(collection, id), header: w.header()}, patch, out)
@@ -135,8 +137,8 @@ func (c *Client) DeleteDocument(ctx context.Context, collection, id string, w Co
 	return c.do(ctx, call{method: http.MethodDelete, path: documentPath(collection, id), header: w.header()}, nil)
 }
 
-// DeleteDocuments deletes documents, at most 1000 with one request; results are in the order of ids. With an error they are those of the
-// requests that were answered before; ErrOutcomeUnknown.
+// DeleteDocuments deletes documents, at most 1000 with one request; results are in the order of
+// ids. With an error they are those of the requests that were answered before; ErrOutcomeUnknown.
 func (c *Client) DeleteDocuments(ctx context.Context, collection string, ids []string) ([]Result, error) {
 	const page = 1000
 	var results []Result
@@ -159,9 +161,10 @@ func (c *Client) DeleteDocuments(ctx context.Context, collection string, ids []s
 	return results, nil
 }
 
-// DeleteByFilter deletes the documents that pass a filter, or with dryRun only counts them; it sends the request again until all are
-// gone. It returns how many passed and how many were deleted; ErrInvalid, ErrOutcomeUnknown, and ErrIncomplete where a dry run is too
-// long for the server, which has counted only some, or a request came to its end without a deletion: try again later.
+// DeleteByFilter deletes the documents that pass a filter, or with dryRun only counts them; it
+// sends the request again until all are gone. It returns how many passed and how many were deleted;
+// ErrInvalid, ErrOutcomeUnknown, and ErrIncomplete where a dry run is too long for the server,
+// which has counted only some, or a request came to its end without a deletion: try again later.
 func (c *Client) DeleteByFilter(ctx context.Context, collection, filter string, dryRun bool) (matched, deleted int, err error) {
 	for {
 		var out struct {
@@ -215,7 +218,8 @@ func (c *Client) Documents(ctx context.Context, collection string) iter.Seq2[*St
 	}
 }
 
-// Export streams all documents of a collection. An error ends it; one comes too when the stream is cut off.
+// Export streams all documents of a collection. An error ends it; one comes too when the stream is
+// cut off.
 func (c *Client) Export(ctx context.Context, collection string) iter.Seq2[*StoredDocument, error] {
 	return func(yield func(*StoredDocument, error) bool) {
 		res, err := c.open(ctx, call{method: http.MethodGet, path: collectionPath(collection) + "/documents/export"})

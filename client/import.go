@@ -20,13 +20,15 @@ type ImportSummary struct {
 	Bytes                               int64 // sent, without what was sent again
 }
 
-// Import writes any number of documents, which docs yields one by one; an error that it yields ends the import. It cuts them into
-// requests of Options.BatchDocuments or BatchBytes, and sends a request again when the server is busy or the connection breaks; one
-// that is too large is halved. each, where not nil, is called with the number of the document, from 0, and its result, in the order
-// of docs; its error ends the import.
+// Import writes any number of documents, which docs yields one by one; an error that it yields ends
+// the import. It cuts them into requests of Options.BatchDocuments or BatchBytes, and sends a
+// request again when the server is busy or the connection breaks; one that is too large is halved.
+// each, where not nil, is called with the number of the document, from 0, and its result, in the
+// order of docs; its error ends the import.
 //
-// A failed document is counted and does not end the import; one whose Fields are no JSON object ends it (ErrInvalid). What is returned with an error counts what was answered
-// until then; importing everything again is safe.
+// A failed document is counted and does not end the import; one whose Fields are no JSON object
+// ends it (ErrInvalid). What is returned with an error counts what was answered until then;
+// importing everything again is safe.
 func (c *Client) Import(ctx context.Context, collection string, docs iter.Seq2[Document, error], each func(n int, r Result) error) (ImportSummary, error) {
 	im := &importer{c: c, path: collectionPath(collection) + "/documents/import", each: each}
 	err := im.take(ctx, docs)
@@ -76,7 +78,8 @@ func (im *importer) flush(ctx context.Context) error {
 	return im.send(ctx, lines)
 }
 
-// send imports lines. What a broken stream leaves unanswered is sent again, as long as each attempt gets further.
+// send imports lines. What a broken stream leaves unanswered is sent again, as long as each attempt
+// gets further.
 func (im *importer) send(ctx context.Context, lines [][]byte) error {
 	for stuck := 0; len(lines) > 0; {
 		n, err := im.request(ctx, lines)
@@ -155,7 +158,8 @@ func (im *importer) request(ctx context.Context, lines [][]byte) (answered int, 
 	return answered, nil
 }
 
-// stoppedError tells a server that was busy or is going away, where another attempt may get further, from one that cannot.
+// stoppedError tells a server that was busy or is going away, where another attempt may get
+// further, from one that cannot.
 func stoppedError(e *ResultError) error {
 	switch e.Code {
 	case "deadline_exceeded", "canceled", "shutting_down", "overloaded", "body_too_slow":

@@ -34,7 +34,8 @@ type NewKey struct {
 
 func keyPath(id string) string { return "/v1/keys/" + url.PathEscape(id) }
 
-// CreateKey makes an API key; ErrOutcomeUnknown: there may be a key whose secret nobody has, to be found by its name and revoked.
+// CreateKey makes an API key; ErrOutcomeUnknown: there may be a key whose secret nobody has, to be
+// found by its name and revoked.
 func (c *Client) CreateKey(ctx context.Context, s KeySpec) (*NewKey, error) {
 	out := &NewKey{}
 	return out, c.send(ctx, call{method: http.MethodPost, path: "/v1/keys"}, s, out)

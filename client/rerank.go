@@ -6,7 +6,8 @@ import (
 	"net/http"
 )
 
-// RerankOptions say what Rerank answers. The zero value answers all texts with the checkpoint's relevance.
+// RerankOptions say what Rerank answers. The zero value answers all texts with the checkpoint's
+// relevance.
 type RerankOptions struct {
 	TopN int  // only the best; 0: all
 	Raw  bool // the cross-encoder's raw output instead of the relevance
@@ -18,8 +19,8 @@ type Ranked struct {
 	Score float64 `json:"relevance_score"`
 }
 
-// Rerank ranks at most 10000 texts by how well they answer a query, best first. Without a re-ranker the server answers an [*Error] with
-// the code not_supported.
+// Rerank ranks at most 10000 texts by how well they answer a query, best first. Without a re-ranker
+// the server answers an [*Error] with the code not_supported.
 func (c *Client) Rerank(ctx context.Context, query string, texts []string, o RerankOptions) ([]Ranked, error) {
 	body := map[string]any{"query": query, "documents": texts}
 	if o.TopN > 0 {
@@ -46,7 +47,8 @@ func (c *Client) Rerank(ctx context.Context, query string, texts []string, o Rer
 	return out.Results, q.counted(len(out.Results), want)
 }
 
-// Token is a token of a text; Start and Stop count characters and are absent where the checkpoint's template put the token there.
+// Token is a token of a text; Start and Stop count characters and are absent where the checkpoint's
+// template put the token there.
 type Token struct {
 	ID      int32  `json:"id"`
 	Text    string `json:"text"`
@@ -83,7 +85,8 @@ type SparseValue struct {
 	Value float32 `json:"value"`
 }
 
-// EmbedSparse turns texts into sparse vectors. Without a SPLADE checkpoint the server answers an [*Error] with the code not_supported.
+// EmbedSparse turns texts into sparse vectors. Without a SPLADE checkpoint the server answers an
+// [*Error] with the code not_supported.
 func (c *Client) EmbedSparse(ctx context.Context, texts []string) ([][]SparseValue, error) {
 	var out [][]SparseValue
 	q := call{method: http.MethodPost, path: "/embed_sparse", effect: reads}

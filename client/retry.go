@@ -109,7 +109,8 @@ func judge(err error) verdict {
 		case "outcome_unknown": // and until its next start the server takes no other write
 			return gateway
 		}
-		// The server's own time may end behind a commit. Without Retry-After and a code it is a proxy's answer, which may have lost the server's.
+		// The server's own time may end behind a commit. Without Retry-After and a code it is a
+		// proxy's answer, which may have lost the server's.
 		if e.Code == "deadline_exceeded" || e.Code == "canceled" || e.Code == unknownCode && !e.named {
 			return unknown
 		}
@@ -124,8 +125,8 @@ func judge(err error) verdict {
 	return final
 }
 
-// neverAgreed reports whether the two sides speak different protocols, or one does not trust the other's certificate; no request was
-// carried out, and none will be.
+// neverAgreed reports whether the two sides speak different protocols, or one does not trust the
+// other's certificate; no request was carried out, and none will be.
 func neverAgreed(err error) bool {
 	var cert *tls.CertificateVerificationError
 	var record tls.RecordHeaderError
@@ -134,8 +135,9 @@ func neverAgreed(err error) bool {
 		errors.As(err, &op) && op.Op == "remote error" && refusals[op.Err.Error()]
 }
 
-// refusals are the alerts of TLS with which a server ends a handshake that would end the same the next time. One about the client's
-// certificate may come after the request was sent, and before it was read.
+// refusals are the alerts of TLS with which a server ends a handshake that would end the same the
+// next time. One about the client's certificate may come after the request was sent, and before it
+// was read.
 var refusals = func() map[string]bool {
 	texts := map[string]bool{}
 	for _, alert := range []tls.AlertError{
@@ -147,7 +149,8 @@ var refusals = func() map[string]bool {
 	return texts
 }()
 
-// waitAfter returns the wait before the attempt after number n, from 0: the server's wish, where it has one.
+// waitAfter returns the wait before the attempt after number n, from 0: the server's wish, where it
+// has one.
 func (c *Client) waitAfter(err error, n int) time.Duration {
 	wait := c.backOff(n)
 	var e *Error
@@ -157,7 +160,8 @@ func (c *Client) waitAfter(err error, n int) time.Duration {
 	return wait
 }
 
-// backOff returns the wait after so many attempts, with a random part: clients must not all come back at the same moment.
+// backOff returns the wait after so many attempts, with a random part: clients must not all come
+// back at the same moment.
 func (c *Client) backOff(attempt int) time.Duration {
 	wait := min(c.o.MinWait<<min(attempt, 20), c.o.MaxWait)
 	return wait/2 + mrand.N(wait/2+1)

@@ -184,8 +184,8 @@ func TestLostAnswer(t *testing.T) {
 	}
 }
 
-// TestRefusedByTheServer is about servers that want a certificate of the client, which TLS 1.3 says after the request was sent, or another
-// version of TLS.
+// TestRefusedByTheServer is about servers that want a certificate of the client, which TLS 1.3 says
+// after the request was sent, or another version of TLS.
 func TestRefusedByTheServer(t *testing.T) {
 	for name, wants := range map[string]*tls.Config{
 		"certificate, TLS 1.2": {ClientAuth: tls.RequireAnyClientCert, MaxVersion: tls.VersionTLS12},
@@ -213,7 +213,8 @@ func TestRefusedByTheServer(t *testing.T) {
 	}
 }
 
-// TestNoTrust: a server that the client cannot speak to is not asked again, and has carried nothing out.
+// TestNoTrust: a server that the client cannot speak to is not asked again, and has carried nothing
+// out.
 func TestNoTrust(t *testing.T) {
 	plain := httptest.NewServer(http.NotFoundHandler())
 	defer plain.Close()
@@ -357,7 +358,8 @@ func TestAnswerCutOff(t *testing.T) {
 	}
 }
 
-// A context that ends while a write is under way leaves its outcome open; one that had ended before does not.
+// A context that ends while a write is under way leaves its outcome open; one that had ended before
+// does not.
 func TestContextEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	c := dialer(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -8,8 +8,9 @@ import (
 	"net/http"
 )
 
-// Query asks a collection. The zero value of each field means the server's default; without a word or phrase in Q all documents are found that
-// pass Filter. A Limit of 0 asks for total and facets alone.
+// Query asks a collection. The zero value of each field means the server's default; without a word
+// or phrase in Q all documents are found that pass Filter. A Limit of 0 asks for total and facets
+// alone.
 type Query struct {
 	Q             string    `json:"q"`                    // words, "phrases", -exclusions
 	Syntax        string    `json:"syntax,omitempty"`     // operators (default); plain: quotes and minus signs in Q mean nothing
@@ -54,21 +55,23 @@ type Response struct {
 	RequestID string                 `json:"request_id"`
 }
 
-// Facet asks how the values of a field are spread over what is found: the Limit most frequent ones, or how many documents have one in
-// each range.
+// Facet asks how the values of a field are spread over what is found: the Limit most frequent ones,
+// or how many documents have one in each range.
 type Facet struct {
 	Field  string       `json:"field"`
 	Limit  int          `json:"limit,omitempty"`
 	Ranges []FacetRange `json:"ranges,omitempty"`
 }
 
-// FacetRange is the interval from From up to but not with To, of numbers or of dates; one may be nil.
+// FacetRange is the interval from From up to but not with To, of numbers or of dates; one may be
+// nil.
 type FacetRange struct {
 	From any `json:"from,omitempty"`
 	To   any `json:"to,omitempty"`
 }
 
-// FacetCounts answers a [Facet] over the documents that the total counts, which Of names as it does there.
+// FacetCounts answers a [Facet] over the documents that the total counts, which Of names as it does
+// there.
 type FacetCounts struct {
 	Of        string       `json:"of"`
 	Documents int          `json:"documents"`
@@ -96,9 +99,10 @@ type SortKey struct {
 	Order string `json:"order,omitempty"`
 }
 
-// Boost raises documents, with a negative weight lowers them: the score is multiplied with 1 + the sum of Weight times a value from 0 to 1. With
-// Filter that is 1 where the filter passes; with Field and Origin ("now" or a date with a Scale such as "30d", or numbers) it halves with each Scale
-// away from Origin; with Field alone it is x/(x+Scale).
+// Boost raises documents, with a negative weight lowers them: the score is multiplied with 1 + the
+// sum of Weight times a value from 0 to 1. With Filter that is 1 where the filter passes; with
+// Field and Origin ("now" or a date with a Scale such as "30d", or numbers) it halves with each
+// Scale away from Origin; with Field alone it is x/(x+Scale).
 type Boost struct {
 	Filter string  `json:"filter,omitempty"`
 	Field  string  `json:"field,omitempty"`
@@ -107,8 +111,8 @@ type Boost struct {
 	Weight float64 `json:"weight"`
 }
 
-// QueryText is a query taken apart: what is ranked by, the phrases that must occur, the words and phrases that must not, and
-// those of both of which the analysis leaves nothing.
+// QueryText is a query taken apart: what is ranked by, the phrases that must occur, the words and
+// phrases that must not, and those of both of which the analysis leaves nothing.
 type QueryText struct {
 	Text    string   `json:"text"`
 	Phrases []string `json:"phrases,omitempty"`
@@ -125,7 +129,8 @@ type Respelling struct {
 	As   string `json:"as"`
 }
 
-// Total counts matches: those of the legs named by Of; Relation is "eq", or "gte" where the count was cut.
+// Total counts matches: those of the legs named by Of; Relation is "eq", or "gte" where the count
+// was cut.
 type Total struct {
 	Value    int    `json:"value"`
 	Relation string `json:"relation"`
@@ -143,7 +148,8 @@ type Hit struct {
 	Explain    *Explain            `json:"explain"`
 }
 
-// HitGroup is the value of a hit's group, nil where it has none, and how many more documents of the window have it.
+// HitGroup is the value of a hit's group, nil where it has none, and how many more documents of the
+// window have it.
 type HitGroup struct {
 	Value any `json:"value"`
 	More  int `json:"more"`
@@ -161,7 +167,8 @@ type Passage struct {
 	Sentence *Sentence `json:"sentence,omitempty"` // of the best passage, where sentences were asked for
 }
 
-// Sentence is a sentence of a passage: bytes [Start, End) of the field's text, and its cosine with the query where it was one of several.
+// Sentence is a sentence of a passage: bytes [Start, End) of the field's text, and its cosine with
+// the query where it was one of several.
 type Sentence struct {
 	Start int      `json:"start"`
 	End   int      `json:"end"`
@@ -181,7 +188,8 @@ type Explain struct {
 	Loose bool `json:"loose,omitempty"` // it has a phrase of the query only in other forms of its words, and stands below the hits that have these
 }
 
-// DiversityExplain says where a hit stood by score, its relevance in [0,1], the largest cosine with an earlier hit, and what the two made.
+// DiversityExplain says where a hit stood by score, its relevance in [0,1], the largest cosine with
+// an earlier hit, and what the two made.
 type DiversityExplain struct {
 	RankBefore int     `json:"rank_before"`
 	Relevance  float64 `json:"relevance"`
@@ -189,7 +197,8 @@ type DiversityExplain struct {
 	Value      float64 `json:"value"`
 }
 
-// BoostExplain is what boosts made of a hit: its score without them, its rank by that, what the score was multiplied with, and the value of each.
+// BoostExplain is what boosts made of a hit: its score without them, its rank by that, what the
+// score was multiplied with, and the value of each.
 type BoostExplain struct {
 	RankBefore int          `json:"rank_before"`
 	Relevance  float64      `json:"relevance"`
@@ -204,8 +213,8 @@ type BoostValue struct {
 	Value  float64 `json:"value"`
 }
 
-// RerankExplain is what the cross-encoder made of a hit: its raw output for the query and the best passage, that as a score, and rank
-// and score before.
+// RerankExplain is what the cross-encoder made of a hit: its raw output for the query and the best
+// passage, that as a score, and rank and score before.
 type RerankExplain struct {
 	Logit       float64 `json:"logit"`
 	Relevance   float64 `json:"relevance"`
@@ -214,8 +223,8 @@ type RerankExplain struct {
 	Window      int     `json:"window"`
 }
 
-// KeywordExplain is the keyword leg: its rank (0 where the score was filled in), BM25, what BM25 cannot exceed for this
-// query, and BM25 in [0,1].
+// KeywordExplain is the keyword leg: its rank (0 where the score was filled in), BM25, what BM25
+// cannot exceed for this query, and BM25 in [0,1].
 type KeywordExplain struct {
 	Rank    int           `json:"rank"`
 	Score   float64       `json:"score"`
@@ -235,7 +244,8 @@ type TermExplain struct {
 	Score float64 `json:"score"`
 }
 
-// VectorExplain is the vector leg: its rank (0 where the score was filled in), the cosine of the best passage, and that in [0,1].
+// VectorExplain is the vector leg: its rank (0 where the score was filled in), the cosine of the
+// best passage, and that in [0,1].
 type VectorExplain struct {
 	Rank   int     `json:"rank"`
 	Cosine float64 `json:"cosine"`
@@ -276,7 +286,8 @@ type Embeddings struct {
 	Model     string
 }
 
-// Embed turns texts into vectors of unit length, at most 2048 and Options.BatchBytes of them with one request; any number may be given.
+// Embed turns texts into vectors of unit length, at most 2048 and Options.BatchBytes of them with
+// one request; any number may be given.
 func (c *Client) Embed(ctx context.Context, texts []string, o EmbedOptions) (*Embeddings, error) {
 	const page = 2048
 	out := &Embeddings{}

@@ -6,8 +6,8 @@ import (
 	"net/url"
 )
 
-// Similar asks for documents that are like others. IDs, Text or both are needed; the zero value of each other field means the server's
-// default.
+// Similar asks for documents that are like others. IDs, Text or both are needed; the zero value of
+// each other field means the server's default.
 type Similar struct {
 	IDs           []string  `json:"ids,omitempty"`          // documents that hits are like
 	NegativeIDs   []string  `json:"negative_ids,omitempty"` // and unlike
@@ -41,7 +41,8 @@ type BatchResult struct {
 	Error *ResultError `json:"error"`
 }
 
-// SearchBatch answers at most 100 queries with one request, in their order; ErrNotFound, ErrInvalid of the whole.
+// SearchBatch answers at most 100 queries with one request, in their order; ErrNotFound, ErrInvalid
+// of the whole.
 func (c *Client) SearchBatch(ctx context.Context, collection string, queries []Query) ([]BatchResult, error) {
 	var out struct {
 		Results []BatchResult `json:"results"`
@@ -55,8 +56,9 @@ func (c *Client) SearchBatch(ctx context.Context, collection string, queries []Q
 	return out.Results, err
 }
 
-// Explanation says why a document ranks where it does: Rank from 1, or 0 with a Reason (filter, phrase, no_words, no_passages,
-// min_similarity, window, group, rerank_window). Hit is as a search would show it.
+// Explanation says why a document ranks where it does: Rank from 1, or 0 with a Reason (filter,
+// phrase, no_words, no_passages, min_similarity, window, group, rerank_window). Hit is as a search
+// would show it.
 type Explanation struct {
 	Rank     int        `json:"rank"`
 	Reason   string     `json:"reason"`
@@ -67,7 +69,8 @@ type Explanation struct {
 	Warnings []string   `json:"warnings,omitempty"`
 }
 
-// Explain says why a document ranks where it does for a query, of which Limit, Offset and Facets are not looked at; ErrNotFound, ErrInvalid.
+// Explain says why a document ranks where it does for a query, of which Limit, Offset and Facets
+// are not looked at; ErrNotFound, ErrInvalid.
 func (c *Client) Explain(ctx context.Context, collection, id string, q Query) (*Explanation, error) {
 	out := &Explanation{}
 	path := collectionPath(collection) + "/explain/" + url.PathEscape(id)

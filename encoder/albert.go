@@ -7,7 +7,8 @@ import (
 	"searchd/pooling"
 )
 
-// albert reads ALBERT: BERT with narrow embeddings, whose layers share their weights in groups. Source: transformers modeling_albert.py.
+// albert reads ALBERT: BERT with narrow embeddings, whose layers share their weights in groups.
+// Source: transformers modeling_albert.py.
 func albert(f *fields) *architecture {
 	f.oneOf("position_embedding_type", "absolute", "absolute")
 	a := bertLike(f, "albert")

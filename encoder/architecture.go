@@ -10,8 +10,8 @@ import (
 	"searchd/pooling"
 )
 
-// Bounds of what a config may ask for, far above every published encoder. The sizes of the tensors must agree with them anyway; the
-// bounds keep sums and products small before that is known.
+// Bounds of what a config may ask for, far above every published encoder. The sizes of the tensors
+// must agree with them anyway; the bounds keep sums and products small before that is known.
 const (
 	maxLayers       = 512
 	maxHeads        = 1024
@@ -21,8 +21,9 @@ const (
 	maxPositions    = 1 << 22
 )
 
-// architecture is what a family makes of a config: each choice that the stack knows, and where its weights are. The letters of the
-// shapes: V vocabulary, E width of the embedding tables, H hidden size, A heads, K key/value heads, D head size, I intermediate size.
+// architecture is what a family makes of a config: each choice that the stack knows, and where its
+// weights are. The letters of the shapes: V vocabulary, E width of the embedding tables, H hidden
+// size, A heads, K key/value heads, D head size, I intermediate size.
 type architecture struct {
 	family   string
 	prefixes []string // what may stand before every name; the first under which the word table is found counts
@@ -79,7 +80,8 @@ type positionTable struct {
 	sinusoidal bool // the table may be left out of the file and is then computed
 }
 
-// relativeTable is a learned bias of the scores by distance bucket, shared by all layers, as in T5 and MPNet.
+// relativeTable is a learned bias of the scores by distance bucket, shared by all layers, as in T5
+// and MPNet.
 type relativeTable struct {
 	name        string // [rows, A]; "": none
 	rows        int
@@ -87,7 +89,8 @@ type relativeTable struct {
 	maxDistance int
 }
 
-// layerSpec names the tensors of one layer and says what is special about it. Two layers with the same root share their weights.
+// layerSpec names the tensors of one layer and says what is special about it. Two layers with the
+// same root share their weights.
 type layerSpec struct {
 	root              string
 	query, key, value string // [A*D, H], [K*D, H], [K*D, H]
@@ -117,8 +120,8 @@ const (
 	upGate          // first half * act(second half)
 )
 
-// headSpec names the tensors of a classification head: pool, dense with activation, norm, linear. A name that begins with a slash takes
-// no prefix.
+// headSpec names the tensors of a classification head: pool, dense with activation, norm, linear. A
+// name that begins with a slash takes no prefix.
 type headSpec struct {
 	mode          pooling.Mode
 	dense         string // [H, H]; "": none

@@ -6,16 +6,18 @@ import (
 	"searchd/internal/simd"
 )
 
-// Attention works on tiles of queries and, for each, on tiles of keys, so that only tileScores scores exist at any time in a goroutine. A
-// sequence of up to keyTile tokens takes a single tile of keys and an ordinary softmax. Beyond, tiles of more queries and fewer keys serve
-// better, because what is done once for a tile of keys is then shared by more queries.
+// Attention works on tiles of queries and, for each, on tiles of keys, so that only tileScores
+// scores exist at any time in a goroutine. A sequence of up to keyTile tokens takes a single tile
+// of keys and an ordinary softmax. Beyond, tiles of more queries and fewer keys serve better,
+// because what is done once for a tile of keys is then shared by more queries.
 const (
 	queryTile, keyTile         = 64, 512
 	longQueryTile, longKeyTile = 128, 256
 	tileScores                 = queryTile * keyTile
 )
 
-// tileShape returns the queries and keys of a tile for a sequence of n tokens; their product is at most tileScores.
+// tileShape returns the queries and keys of a tile for a sequence of n tokens; their product is at
+// most tileScores.
 func tileShape(n int) (queries, keys int) {
 	if n <= keyTile {
 		return queryTile, keyTile
@@ -23,7 +25,8 @@ func tileShape(n int) (queries, keys int) {
 	return longQueryTile, longKeyTile
 }
 
-// attend computes softmax(alpha·Q·Kᵀ + bias)·V of layer n for every sequence and head, from w.qkv into w.context.
+// attend computes softmax(alpha·Q·Kᵀ + bias)·V of layer n for every sequence and head, from w.qkv
+// into w.context.
 func (s *stack) attend(w *workspace, n int, t team) {
 	spec := s.layers[n].spec
 	t.each(len(w.tiles)*s.heads, func(worker, i int) {
@@ -43,9 +46,10 @@ func (s *stack) visible(l *layerSpec, i, n int) (lo, hi int) {
 	return lo, hi
 }
 
-// attendTile computes one head for one tile of queries. With several tiles of keys the context of a query is a sum of values weighted by
-// exp(score - m), with m the greatest score so far; a tile that holds a greater one first shrinks what is there. The sum of the weights
-// divides it in the end. (Online softmax, arXiv:1805.02867; tiling as in arXiv:2205.14135.)
+// attendTile computes one head for one tile of queries. With several tiles of keys the context of a
+// query is a sum of values weighted by exp(score - m), with m the greatest score so far; a tile
+// that holds a greater one first shrinks what is there. The sum of the weights divides it in the
+// end. (Online softmax, arXiv:1805.02867; tiling as in arXiv:2205.14135.)
 func (s *stack) attendTile(w *workspace, sc *scratch, l *layerSpec, t tile, head int) {
 	d, inner, width := s.headSize, s.heads*s.headSize, w.qkvWidth
 	length := t.end - t.begin
@@ -102,11 +106,12 @@ func (s *stack) attendTile(w *workspace, sc *scratch, l *layerSpec, t tile, head
 	}
 }
 
-// scoreStride is the distance of two rows of scores: whole vectors, because a row that begins within the last vector of the row before
-// waits until that has been written.
+// scoreStride is the distance of two rows of scores: whole vectors, because a row that begins
+// within the last vector of the row before waits until that has been written.
 func scoreStride(keys int) int { return (keys + 15) &^ 15 }
 
-// weigh turns the scores of query i for another tile of keys into weights; it returns the factor of what was summed up before.
+// weigh turns the scores of query i for another tile of keys into weights; it returns the factor of
+// what was summed up before.
 func (sc *scratch) weigh(i int, scores []float32) (keep float32) {
 	top := simd.Largest(scores)
 	keep = 1
@@ -121,8 +126,9 @@ func (sc *scratch) weigh(i int, scores []float32) (keep float32) {
 	return keep
 }
 
-// addWeights adds to dst [L] factor times the attention weights of token i of the sequence whose rows begin at begin, under one head,
-// computed the plain way from the queries and keys in w. scores [L] is overwritten.
+// addWeights adds to dst [L] factor times the attention weights of token i of the sequence whose
+// rows begin at begin, under one head, computed the plain way from the queries and keys in w.
+// scores [L] is overwritten.
 func (s *stack) addWeights(dst, scores []float32, l *layerSpec, w *workspace, head, begin, i int, factor float32) {
 	d, width := s.headSize, w.qkvWidth
 	q := w.qkv[(begin+i)*width+head*d:][:d]

@@ -59,7 +59,8 @@ func run(s *stack, qkv []float32, offsets []int, t team) []float32 {
 // step is the distance of the queries that the slow twin computes.
 const step = 5
 
-// slowAttention is the slow twin: all scores of a query and head at once, in float64, for every fifth query. The others are NaN.
+// slowAttention is the slow twin: all scores of a query and head at once, in float64, for every
+// fifth query. The others are NaN.
 func slowAttention(s *stack, c attentionCase, qkv []float32, offsets []int) []float32 {
 	d, width := s.headSize, (s.heads+2*s.kvHeads)*s.headSize
 	slopes := alibiSlopes(s.heads)
@@ -154,7 +155,8 @@ func TestAttention(t *testing.T) {
 	}
 }
 
-// TestWeights multiplies the weights that Inspect shows with the values and wants what attention gives.
+// TestWeights multiplies the weights that Inspect shows with the values and wants what attention
+// gives.
 func TestWeights(t *testing.T) {
 	const n = queryTile + 9
 	for _, c := range []attentionCase{
@@ -195,10 +197,12 @@ func TestWeights(t *testing.T) {
 	}
 }
 
-// TestWorkedExample checks the textbook numbers of scaled dot-product attention: three tokens that are query, key and value at once.
+// TestWorkedExample checks the textbook numbers of scaled dot-product attention: three tokens that
+// are query, key and value at once.
 func TestWorkedExample(t *testing.T) {
 	x := []float32{1, 0, 1, 0 /**/, 0, 1, 0, 1 /**/, 1, 1, 0, 0}
-	// exp(1), exp(0), exp(1/2) over their sum; for the third token exp(1/2), exp(1/2), exp(1) over theirs.
+	// exp(1), exp(0), exp(1/2) over their sum; for the third token exp(1/2), exp(1/2), exp(1) over
+	// theirs.
 	wantWeights := []float32{.506, .186, .307, .186, .506, .307, .274, .274, .452}
 	wantOutput := []float32{.814, .494, .506, .186, .494, .814, .186, .506, .726, .726, .274, .274}
 	var qkv []float32
@@ -220,7 +224,8 @@ func TestWorkedExample(t *testing.T) {
 }
 
 func TestBucket(t *testing.T) {
-	// The integer table of T5 and MPNet with 32 buckets and distance 128: the first distance of each bucket from 8 on.
+	// The integer table of T5 and MPNet with 32 buckets and distance 128: the first distance of
+	// each bucket from 8 on.
 	first := []int{8, 12, 16, 23, 32, 46, 64, 91}
 	for n := range 300 {
 		want := n
@@ -258,7 +263,8 @@ func TestALiBiSlopes(t *testing.T) {
 	}
 }
 
-// TestLongText bounds the memory of attention over 8192 tokens, whose scores would take 256 MiB for each head.
+// TestLongText bounds the memory of attention over 8192 tokens, whose scores would take 256 MiB for
+// each head.
 func TestLongText(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a second of arithmetic")
@@ -310,7 +316,8 @@ func BenchmarkAttention(b *testing.B) {
 	}
 }
 
-// TestPaddingInText checks the positions of RoBERTa when the padding token occurs as a word: it takes the row of the padding and does not count.
+// TestPaddingInText checks the positions of RoBERTa when the padding token occurs as a word: it
+// takes the row of the padding and does not count.
 func TestPaddingInText(t *testing.T) {
 	s := &stack{architecture: &architecture{positions: positionTable{offset: 2, padID: 1}}}
 	b := &batch{ids: []int32{0, 7, 1, 8, 2, 0, 2}, offsets: []int{0, 5, 7}}

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// miniLM makes a checkpoint in the shape of all-MiniLM-L6-v2, with made-up weights and the small tokenizer of testdata.
+// miniLM makes a checkpoint in the shape of all-MiniLM-L6-v2, with made-up weights and the small
+// tokenizer of testdata.
 func miniLM(tb testing.TB) *Model {
 	tb.Helper()
 	const vocab, h, inner, layers = 818, 384, 1536, 6
@@ -36,7 +37,8 @@ func miniLM(tb testing.TB) *Model {
 	return mustLoad(tb, fsys, Options{})
 }
 
-// BenchmarkEncode measures texts whose lengths are spread as those of passages are, and single ones.
+// BenchmarkEncode measures texts whose lengths are spread as those of passages are, and single
+// ones.
 func BenchmarkEncode(b *testing.B) {
 	m := miniLM(b)
 	rng := rand.New(rand.NewPCG(5, 5))

@@ -7,8 +7,8 @@ import (
 	"searchd/pooling"
 )
 
-// bert reads the config of BERT: learned positions from 0, segments, post-norm, gelu, biases everywhere.
-// Source: transformers modeling_bert.py.
+// bert reads the config of BERT: learned positions from 0, segments, post-norm, gelu, biases
+// everywhere. Source: transformers modeling_bert.py.
 func bert(f *fields) *architecture {
 	if f.string("position_embedding_type", "") == "alibi" {
 		return jina(f)
@@ -21,7 +21,8 @@ func bert(f *fields) *architecture {
 	return a
 }
 
-// bertHead is the head of BERT for sequence classification, on the pooler; nil if the checkpoint is not one.
+// bertHead is the head of BERT for sequence classification, on the pooler; nil if the checkpoint is
+// not one.
 func bertHead(f *fields) *headSpec {
 	if !f.classifies() {
 		return nil
@@ -29,8 +30,8 @@ func bertHead(f *fields) *headSpec {
 	return &headSpec{mode: pooling.CLSMode, dense: "pooler.dense", denseBias: true, act: simd.Tanh, out: "/classifier", outBias: true}
 }
 
-// roberta reads RoBERTa, XLM-RoBERTa and CamemBERT: BERT whose positions begin after the padding id, with one segment.
-// Source: transformers modeling_roberta.py.
+// roberta reads RoBERTa, XLM-RoBERTa and CamemBERT: BERT whose positions begin after the padding
+// id, with one segment. Source: transformers modeling_roberta.py.
 func roberta(f *fields) *architecture {
 	f.oneOf("position_embedding_type", "absolute", "absolute")
 	a := bertLike(f, f.string("model_type", ""), "roberta.", "xlm-roberta.", "camembert.")
@@ -49,7 +50,8 @@ func (a *architecture) positionsAfter(f *fields, pad int) {
 	}
 }
 
-// robertaHead is the head of RoBERTa, MPNet and ELECTRA for sequence classification, on the first token; nil if the checkpoint is not one.
+// robertaHead is the head of RoBERTa, MPNet and ELECTRA for sequence classification, on the first
+// token; nil if the checkpoint is not one.
 func robertaHead(f *fields, act simd.Activation) *headSpec {
 	if !f.classifies() {
 		return nil
@@ -61,7 +63,8 @@ func robertaHead(f *fields, act simd.Activation) *headSpec {
 var robertaMLM = &mlmSpec{dense: "/lm_head.dense", denseBias: true, act: simd.GELU, norm: "/lm_head.layer_norm",
 	decoder: "/lm_head.decoder", bias: []string{"/lm_head.bias", "/lm_head.decoder.bias"}}
 
-// bertLike reads what all relatives of BERT have in common, with a table of positions from 0, each row of which is one of maxTokens.
+// bertLike reads what all relatives of BERT have in common, with a table of positions from 0, each
+// row of which is one of maxTokens.
 func bertLike(f *fields, family string, prefixes ...string) *architecture {
 	if len(prefixes) == 0 {
 		prefixes = []string{family + "."}

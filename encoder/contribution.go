@@ -26,10 +26,11 @@ type TokenShares struct {
 	Shares    []float64 // [L]; 0 for tokens that the pooling leaves out
 }
 
-// Contributions splits the cosine of two texts into a share for each token. With u = Σ w_i·h_i, the pooled states of a text, and v those of
-// the other, the share of token i is w_i·(h_i·v)/(|u|·|v|); with the maximum as pooling, each dimension goes to the token that has it.
-// This is exact as long as only Normalize comes after the pooling: ErrInspect otherwise, and for static models. The prompts are names as
-// in EncodeOptions.
+// Contributions splits the cosine of two texts into a share for each token. With u = Σ w_i·h_i, the
+// pooled states of a text, and v those of the other, the share of token i is w_i·(h_i·v)/(|u|·|v|);
+// with the maximum as pooling, each dimension goes to the token that has it. This is exact as long
+// as only Normalize comes after the pooling: ErrInspect otherwise, and for static models. The
+// prompts are names as in EncodeOptions.
 func (m *Model) Contributions(ctx context.Context, texts, promptNames [2]string) (*Contribution, error) {
 	if err := m.checkContributions(); err != nil {
 		return nil, err
@@ -99,7 +100,8 @@ func (m *Model) checkContributions() error {
 	return nil
 }
 
-// addShares adds to shares [L] those of the states [L, H] under one mode of pooling, towards the other text's vector [H].
+// addShares adds to shares [L] those of the states [L, H] under one mode of pooling, towards the
+// other text's vector [H].
 func addShares(shares []float64, mode pooling.Mode, states, other []float32, skip int, scale float64) {
 	h := len(other)
 	if skip = min(skip, len(shares)); skip == len(shares) {

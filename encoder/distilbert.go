@@ -7,7 +7,8 @@ import (
 	"searchd/pooling"
 )
 
-// distilbert reads DistilBERT: BERT without segments and pooler, under names of its own. Source: transformers modeling_distilbert.py.
+// distilbert reads DistilBERT: BERT without segments and pooler, under names of its own. Source:
+// transformers modeling_distilbert.py.
 func distilbert(f *fields) *architecture {
 	a := &architecture{
 		family:       "distilbert",

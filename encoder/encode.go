@@ -19,14 +19,17 @@ var (
 	ErrNotFinite  = errors.New("encoder: the weights of the checkpoint lead beyond float32")
 )
 
-// EncodeOptions choose what Encode returns. The zero value is what SentenceTransformer.encode does by default.
+// EncodeOptions choose what Encode returns. The zero value is what SentenceTransformer.encode does
+// by default.
 type EncodeOptions struct {
-	// Prompt is the name of one of the checkpoint's prompts, or PromptQuery, PromptDocument or PromptNone. Empty: the default prompt of the
-	// checkpoint, or none.
+	// Prompt is the name of one of the checkpoint's prompts, or PromptQuery, PromptDocument or
+	// PromptNone. Empty: the default prompt of the checkpoint, or none.
 	Prompt string
-	// Dimensions cuts the vectors and gives them unit length again, for models trained that way (Matryoshka). 0: no cut.
+	// Dimensions cuts the vectors and gives them unit length again, for models trained that way
+	// (Matryoshka). 0: no cut.
 	Dimensions int
-	// Truncate is the end at which a text that is too long is cut. SideOfFile: where the checkpoint cuts it.
+	// Truncate is the end at which a text that is too long is cut. SideOfFile: where the checkpoint
+	// cuts it.
 	Truncate tokenizer.Side
 	// KeepIDs asks for the token ids.
 	KeepIDs bool
@@ -49,10 +52,12 @@ type sequence struct {
 	truncated  bool
 }
 
-// Encode returns the vectors of any number of texts. White space at both ends of a text is dropped, as sentence-transformers does. Texts
-// are worked on in batches of similar length without padding, so that a vector depends on its neighbours in the last bits at most: kernels
-// that take several rows at once round otherwise, by less than 1e-6 at unit length. It returns ErrPrompt, ErrDimensions, ErrNotFinite in
-// the place of a NaN or an infinity, or the error of ctx if that ends first; ctx is checked per layer.
+// Encode returns the vectors of any number of texts. White space at both ends of a text is dropped,
+// as sentence-transformers does. Texts are worked on in batches of similar length without padding,
+// so that a vector depends on its neighbours in the last bits at most: kernels that take several
+// rows at once round otherwise, by less than 1e-6 at unit length. It returns ErrPrompt,
+// ErrDimensions, ErrNotFinite in the place of a NaN or an infinity, or the error of ctx if that
+// ends first; ctx is checked per layer.
 func (m *Model) Encode(ctx context.Context, texts []string, o EncodeOptions) (*Result, error) {
 	if err := m.checkDimensions(o.Dimensions); err != nil {
 		return nil, err
@@ -71,8 +76,9 @@ func (m *Model) Encode(ctx context.Context, texts []string, o EncodeOptions) (*R
 	return r, nil
 }
 
-// EncodeIDs is Encode for texts that are already tokens, special tokens included. No prompt is added; what exceeds MaxSeqLength is cut off.
-// It returns ErrTokenID for an id that is not in the vocabulary.
+// EncodeIDs is Encode for texts that are already tokens, special tokens included. No prompt is
+// added; what exceeds MaxSeqLength is cut off. It returns ErrTokenID for an id that is not in the
+// vocabulary.
 func (m *Model) EncodeIDs(ctx context.Context, ids [][]int32, o EncodeOptions) (*Result, error) {
 	if err := m.checkDimensions(o.Dimensions); err != nil {
 		return nil, err
@@ -104,8 +110,8 @@ type Scores struct {
 	Tokenization time.Duration // as in Result
 }
 
-// Score reads pairs of query and text with a cross-encoder. It returns ErrNoHead if the checkpoint has no classification head with a single
-// label, ErrNotFinite, or the error of ctx.
+// Score reads pairs of query and text with a cross-encoder. It returns ErrNoHead if the checkpoint
+// has no classification head with a single label, ErrNotFinite, or the error of ctx.
 func (m *Model) Score(ctx context.Context, pairs [][2]string) (*Scores, error) {
 	if m.info.Labels != 1 {
 		return nil, fmt.Errorf("%w: its head has %d labels, want 1", ErrNoHead, m.info.Labels)
@@ -189,7 +195,8 @@ func (m *Model) limit(prompt string) int {
 	return m.maxLen
 }
 
-// encodeText turns a text with its prompt into tokens; of o Truncate counts, and Prompt for the length.
+// encodeText turns a text with its prompt into tokens; of o Truncate counts, and Prompt for the
+// length.
 func (m *Model) encodeText(text string, o EncodeOptions) tokenizer.Encoding {
 	if m.static == nil {
 		return m.tok.EncodeSide(strip(text), m.limit(o.Prompt), o.Truncate)
@@ -207,8 +214,8 @@ func (m *Model) encodeText(text string, o EncodeOptions) tokenizer.Encoding {
 	return e
 }
 
-// skipped is how many tokens of a text behind the prompt the pooling leaves out: where the prompt does not count, its tokens and the special
-// ones in front, without one at the end.
+// skipped is how many tokens of a text behind the prompt the pooling leaves out: where the prompt
+// does not count, its tokens and the special ones in front, without one at the end.
 func (m *Model) skipped(prompt string) int {
 	if prompt == "" || m.pool.includePrompt {
 		return 0
@@ -255,7 +262,8 @@ func (m *Model) sequence(e tokenizer.Encoding) sequence {
 	return s
 }
 
-// check returns ErrTokenID for an id or a segment that the tables of the model do not have: a tokenizer's template may name any.
+// check returns ErrTokenID for an id or a segment that the tables of the model do not have: a
+// tokenizer's template may name any.
 func (m *Model) check(s sequence) error {
 	for _, id := range s.ids {
 		if id < 0 || int(id) >= m.info.Vocab {
@@ -318,7 +326,8 @@ func checkFinite(x []float32, n int) error {
 	return nil
 }
 
-// finishVectors applies the modules after the pooling to x [rows, ...] and cuts the vectors where that is asked for.
+// finishVectors applies the modules after the pooling to x [rows, ...] and cuts the vectors where
+// that is asked for.
 func (m *Model) finishVectors(x []float32, rows, dimensions int) [][]float32 {
 	for _, mod := range m.after {
 		x = mod.apply(x, rows)

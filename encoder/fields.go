@@ -21,8 +21,9 @@ var ErrConfig = errors.New("encoder: bad checkpoint setting")
 // maxConfigBytes bounds the JSON files of a checkpoint other than the tokenizer's.
 const maxConfigBytes = 4 << 20
 
-// fields reads one JSON object strictly: a wrong type, a number out of range or an unknown word is an error that names file, field, value
-// and what is allowed. Errors are collected, so that all wrong fields are named at once; err returns them. null counts as absent.
+// fields reads one JSON object strictly: a wrong type, a number out of range or an unknown word is
+// an error that names file, field, value and what is allowed. Errors are collected, so that all
+// wrong fields are named at once; err returns them. null counts as absent.
 type fields struct {
 	file string // and, within it, the path of this object
 	raw  map[string]json.RawMessage
@@ -216,14 +217,16 @@ func (f *fields) object(name string) *fields {
 	return &fields{file: f.file + ": " + name, raw: raw, errs: f.errs}
 }
 
-// want refuses a setting that the stack does not have, unless it has the value for which nothing needs doing.
+// want refuses a setting that the stack does not have, unless it has the value for which nothing
+// needs doing.
 func (f *fields) want(name string, value bool) {
 	if f.bool(name, value) != value {
 		f.fail(name, "is %t, only %t is supported", !value, value)
 	}
 }
 
-// absent refuses a field that, when set, changes the mathematics in a way that the stack does not have.
+// absent refuses a field that, when set, changes the mathematics in a way that the stack does not
+// have.
 func (f *fields) absent(name string) {
 	if f.has(name) {
 		f.fail(name, "is %s, only null is supported", f.text(name))

@@ -27,7 +27,8 @@ type expectation struct {
 	Logit     *float32
 }
 
-// fixtures returns the folders that hold an expected.json, those of this package and those of the shared folder where it is there.
+// fixtures returns the folders that hold an expected.json, those of this package and those of the
+// shared folder where it is there.
 func fixtures(t testing.TB) []string {
 	var dirs []string
 	for _, pattern := range []string{"testdata/*/expected.json", "../../shared/fixtures/*/expected.json", "../../shared/training/checkpoint/expected.json"} {

@@ -22,12 +22,14 @@ func (b *batch) longest() int {
 	return n
 }
 
-// blockRows is how many tokens at most go through the row-wise part of a layer together: enough to use each packed weight many times, few
-// enough for the intermediate states to stay in the second-level cache; a multiple of the 14 rows of a tile of the AVX-512 kernel and
-// of the 8 of NEON.
+// blockRows is how many tokens at most go through the row-wise part of a layer together: enough to
+// use each packed weight many times, few enough for the intermediate states to stay in the
+// second-level cache; a multiple of the 14 rows of a tile of the AVX-512 kernel and of the 8 of
+// NEON.
 const blockRows = 56
 
-// split divides n rows into blocks of nearly equal size, a multiple of the team where that leaves each at least a few rows.
+// split divides n rows into blocks of nearly equal size, a multiple of the team where that leaves
+// each at least a few rows.
 func split(n int, t team) (blocks int) {
 	const least = 4
 	blocks = (n + blockRows - 1) / blockRows
@@ -37,9 +39,10 @@ func split(n int, t team) (blocks int) {
 	return blocks
 }
 
-// forward runs the batch and leaves the states [T, H] in w.states. It passes the result of every layer to tap, if there is one, and
-// returns early when ctx ends. Each layer has two parts, with a barrier after each: attention, parallel over sequences, heads and query
-// tiles; and all that works row by row, parallel over blocks of rows, which runs on into the projections of the next layer.
+// forward runs the batch and leaves the states [T, H] in w.states. It passes the result of every
+// layer to tap, if there is one, and returns early when ctx ends. Each layer has two parts, with a
+// barrier after each: attention, parallel over sequences, heads and query tiles; and all that works
+// row by row, parallel over blocks of rows, which runs on into the projections of the next layer.
 func (s *stack) forward(ctx context.Context, w *workspace, b *batch, t team, tap *tap) error {
 	if n := len(b.ids); t > 1 && n > 0 && n <= blockRows && tap == nil && s.layerWeights == nil {
 		return s.forwardTogether(ctx, w, b, t)
@@ -121,7 +124,8 @@ func (s *stack) project(w *workspace, b *batch, n, worker, from, to int) {
 	s.rotate(l, w, b, from, to)
 }
 
-// rotate applies what layer l does to queries and keys of the tokens [from, to) after their projection: norms of the heads and rotation.
+// rotate applies what layer l does to queries and keys of the tokens [from, to) after their
+// projection: norms of the heads and rotation.
 func (s *stack) rotate(l *layer, w *workspace, b *batch, from, to int) {
 	if l.queryNorm == nil && l.keyNorm == nil && l.spec.rope == nil {
 		return
@@ -143,7 +147,8 @@ func (s *stack) rotate(l *layer, w *workspace, b *batch, from, to int) {
 	}
 }
 
-// finish applies the rest of layer l to the tokens [from, to): output projection, residuals, norms and feed-forward.
+// finish applies the rest of layer l to the tokens [from, to): output projection, residuals, norms
+// and feed-forward.
 func (s *stack) finish(l *layer, w *workspace, worker, from, to int) {
 	rows, inner := to-from, s.heads*s.headSize
 	x := w.states[from*s.hidden : to*s.hidden]

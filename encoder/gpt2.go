@@ -2,8 +2,8 @@ package encoder
 
 import "fmt"
 
-// gpt2 reads GPT-2: a causal decoder with learned positions, norm before each part, and weights stored as [in, out].
-// Source: transformers modeling_gpt2.py.
+// gpt2 reads GPT-2: a causal decoder with learned positions, norm before each part, and weights
+// stored as [in, out]. Source: transformers modeling_gpt2.py.
 func gpt2(f *fields) *architecture {
 	f.want("scale_attn_weights", true)
 	f.want("scale_attn_by_inverse_layer_idx", false)

@@ -8,8 +8,8 @@ import (
 	"searchd/pooling"
 )
 
-// gte reads the "new" architecture of GTE v1.5, gte-multilingual, Arctic M v2 and Stella: post-norm with rotary positions and a gated
-// feed-forward. Source: Alibaba-NLP/new-impl modeling.py.
+// gte reads the "new" architecture of GTE v1.5, gte-multilingual, Arctic M v2 and Stella: post-norm
+// with rotary positions and a gated feed-forward. Source: Alibaba-NLP/new-impl modeling.py.
 func gte(f *fields) *architecture {
 	f.want("logn_attention_scale", false)
 	f.want("logn_attention_clip1", false)
@@ -68,7 +68,8 @@ func gte(f *fields) *architecture {
 	return a
 }
 
-// gteRope reads the base and the fixed NTK scaling: base times factor, and each frequency divided by factor^(2/D).
+// gteRope reads the base and the fixed NTK scaling: base times factor, and each frequency divided
+// by factor^(2/D).
 func gteRope(f *fields, headSize int) *rope {
 	r := &rope{theta: f.float("rope_theta", 10000, 1, 1e12), dims: headSize}
 	scaling := f.object("rope_scaling")

@@ -15,7 +15,8 @@ var ErrInspect = errors.New("encoder: no such layer or head")
 // errNoLayers refuses what only a transformer has.
 var errNoLayers = fmt.Errorf("%w: a static model has no layers", ErrInspect)
 
-// MaxInspectTokens is where Inspect cuts a text, since attention weights grow with the square of its length.
+// MaxInspectTokens is where Inspect cuts a text, since attention weights grow with the square of
+// its length.
 const MaxInspectTokens = 512
 
 // AllHeads asks for the average of the attention weights over all heads of a layer.
@@ -44,8 +45,8 @@ type Inspection struct {
 	States    [][]float32      // [layers+1][L*H]: the embeddings, then the states after each layer; the last are those that are pooled
 }
 
-// Inspect encodes one text and hands out attention weights and states on the way. Static models have neither: ErrInspect. Numbers that are
-// none are ErrNotFinite.
+// Inspect encodes one text and hands out attention weights and states on the way. Static models
+// have neither: ErrInspect. Numbers that are none are ErrNotFinite.
 func (m *Model) Inspect(ctx context.Context, text string, o InspectOptions) (*Inspection, error) {
 	if m.static != nil {
 		return nil, errNoLayers
@@ -95,7 +96,8 @@ func (m *Model) Inspect(ctx context.Context, text string, o InspectOptions) (*In
 	return in, nil
 }
 
-// tap copies what passes through the stack during one run of a single sequence. A nil tap takes nothing.
+// tap copies what passes through the stack during one run of a single sequence. A nil tap takes
+// nothing.
 type tap struct {
 	in          *Inspection
 	layer, head int // layer -1: no attention
@@ -125,7 +127,8 @@ func (t *tap) states(n int, x []float32, from, hidden int) {
 	}
 }
 
-// attention computes the weights of layer n from its queries and keys in w. The run itself never holds them all.
+// attention computes the weights of layer n from its queries and keys in w. The run itself never
+// holds them all.
 func (t *tap) attention(s *stack, n int, w *workspace) {
 	if t == nil {
 		return
@@ -158,7 +161,8 @@ func squareMatrix(n int) [][]float32 {
 	return rows
 }
 
-// weightMap returns the attention weights of one head as bytes [n*n]. Their square roots are what is kept, since most weights are small.
+// weightMap returns the attention weights of one head as bytes [n*n]. Their square roots are what
+// is kept, since most weights are small.
 func (s *stack) weightMap(l *layerSpec, w *workspace, head, n int) []byte {
 	weights, out := squareMatrix(n), make([]byte, 0, n*n)
 	s.addMatrix(weights, l, w, head, 1)

@@ -2,8 +2,8 @@ package encoder
 
 import "searchd/internal/simd"
 
-// jina reads JinaBERT v2, whose model_type is "bert": BERT with ALiBi instead of a position table and with a gated feed-forward.
-// Source: jinaai/jina-bert-implementation modeling_bert.py.
+// jina reads JinaBERT v2, whose model_type is "bert": BERT with ALiBi instead of a position table
+// and with a gated feed-forward. Source: jinaai/jina-bert-implementation modeling_bert.py.
 func jina(f *fields) *architecture {
 	a := bertLike(f, "bert")
 	a.family = "jina-bert"

@@ -9,10 +9,12 @@ import (
 	"searchd/pooling"
 )
 
-// LayerCosines shows how the similarity of two texts develops: it pools the states after each layer as the model pools the last, and
-// returns the cosine of the two vectors [layers+1], of the embeddings first. What comes after the pooling is left out, so the last is the
-// cosine of the model's vectors where that is Normalize alone. Texts are cut at MaxInspectTokens; the prompts are names as in EncodeOptions.
-// Static models have no layers, and pooling by attention is defined for the last alone: ErrInspect.
+// LayerCosines shows how the similarity of two texts develops: it pools the states after each layer
+// as the model pools the last, and returns the cosine of the two vectors [layers+1], of the
+// embeddings first. What comes after the pooling is left out, so the last is the cosine of the
+// model's vectors where that is Normalize alone. Texts are cut at MaxInspectTokens; the prompts are
+// names as in EncodeOptions. Static models have no layers, and pooling by attention is defined for
+// the last alone: ErrInspect.
 func (m *Model) LayerCosines(ctx context.Context, texts, promptNames [2]string) ([]float64, error) {
 	if slices.Contains(m.pool.modes, pooling.AttentionMode) {
 		return nil, fmt.Errorf("%w: pooling by the attention of the last layer says nothing of the others", ErrInspect)

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestLayerCosines wants the cosine of the vectors behind the last layer, and 1 for a text and itself behind every layer.
+// TestLayerCosines wants the cosine of the vectors behind the last layer, and 1 for a text and
+// itself behind every layer.
 func TestLayerCosines(t *testing.T) {
 	a, b := "A quick brown fox.", "The dog sleeps in the sun, and the fox does not."
 	for _, mode := range []string{"mean", "cls", "max", "weightedmean", "lasttoken", "mean+max"} {

@@ -45,7 +45,8 @@ func TestMaxSeqLength(t *testing.T) {
 	}
 }
 
-// TestMaxSeqLengthOfT5: the tokenizer's limit is the only one, for sentence-transformers does not look at n_positions.
+// TestMaxSeqLengthOfT5: the tokenizer's limit is the only one, for sentence-transformers does not
+// look at n_positions.
 func TestMaxSeqLengthOfT5(t *testing.T) {
 	f, err := parseFields("config.json", []byte(`{"model_type":"t5","vocab_size":9,"d_model":8,"num_heads":2,"d_kv":4,"d_ff":8,"num_layers":1,"n_positions":512}`))
 	if err != nil {
@@ -63,7 +64,8 @@ func TestMaxSeqLengthOfT5(t *testing.T) {
 	}
 }
 
-// TestTransformerConfig goes through what releases of sentence-transformers from 5.4 on store of how the transformer is called.
+// TestTransformerConfig goes through what releases of sentence-transformers from 5.4 on store of
+// how the transformer is called.
 func TestTransformerConfig(t *testing.T) {
 	const saved = `"modality_config":{"text":{"method":"forward","method_output_name":"last_hidden_state"}},"module_output_name":"token_embeddings"`
 	long := []string{strings.Repeat("fox ", 200)}
@@ -114,7 +116,8 @@ func TestTransformerConfig(t *testing.T) {
 	}
 }
 
-// TestTokenizerConfig wants what transformers does where tokenizer_config.json and tokenizer.json differ.
+// TestTokenizerConfig wants what transformers does where tokenizer_config.json and tokenizer.json
+// differ.
 func TestTokenizerConfig(t *testing.T) {
 	long := strings.Repeat("fox ", 200) + "the end"
 	plain := mustLoad(t, variant(t, nil), Options{})

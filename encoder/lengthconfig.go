@@ -8,7 +8,8 @@ import (
 	"slices"
 )
 
-// LengthConfigs are the names under which releases of sentence-transformers have stored how the transformer is called.
+// LengthConfigs are the names under which releases of sentence-transformers have stored how the
+// transformer is called.
 var LengthConfigs = []string{
 	"sentence_bert_config.json", "sentence_roberta_config.json", "sentence_distilbert_config.json", "sentence_camembert_config.json",
 	"sentence_albert_config.json", "sentence_xlm-roberta_config.json", "sentence_xlnet_config.json",
@@ -22,8 +23,8 @@ type lengthConfig struct {
 	lowerCase bool
 }
 
-// readLengthConfig reads the first of LengthConfigs. What would give other vectors, and is not done here, is an error.
-// Source: sentence-transformers base/modules/transformer.py.
+// readLengthConfig reads the first of LengthConfigs. What would give other vectors, and is not done
+// here, is an error. Source: sentence-transformers base/modules/transformer.py.
 func readLengthConfig(fsys fs.FS, dir string) (c lengthConfig, err error) {
 	for _, name := range LengthConfigs {
 		f, err := readFields(fsys, path.Join(dir, name))
@@ -45,7 +46,8 @@ func readLengthConfig(fsys fs.FS, dir string) (c lengthConfig, err error) {
 	return c, nil
 }
 
-// checkModality refuses another output of the transformer than its token states or its logits, and texts that pass a chat template.
+// checkModality refuses another output of the transformer than its token states or its logits, and
+// texts that pass a chat template.
 func (f *fields) checkModality() {
 	m := f.object("modality_config")
 	if m == nil {
@@ -74,7 +76,8 @@ func (f *fields) checkModality() {
 	text.oneOf(name, output, output)
 }
 
-// callLength reads max_length of processing_kwargs, which stands above all other lengths; 0 if there is none.
+// callLength reads max_length of processing_kwargs, which stands above all other lengths; 0 if
+// there is none.
 func (f *fields) callLength() int {
 	p := f.object("processing_kwargs")
 	if p == nil {

@@ -7,9 +7,10 @@ import (
 	"searchd/pooling"
 )
 
-// llama reads the decoders of the Llama kind, as embedding models use them: Llama, Mistral, Qwen2 and Qwen3. RMSNorm before each part,
-// rotary positions, grouped key/value heads, a gated feed-forward; causal unless the config says otherwise.
-// Source: transformers modeling_llama.py, modeling_mistral.py, modeling_qwen2.py, modeling_qwen3.py.
+// llama reads the decoders of the Llama kind, as embedding models use them: Llama, Mistral, Qwen2
+// and Qwen3. RMSNorm before each part, rotary positions, grouped key/value heads, a gated
+// feed-forward; causal unless the config says otherwise. Source: transformers modeling_llama.py,
+// modeling_mistral.py, modeling_qwen2.py, modeling_qwen3.py.
 func llama(f *fields) *architecture {
 	family := f.string("model_type", "llama")
 	a := &architecture{
@@ -65,7 +66,8 @@ func llama(f *fields) *architecture {
 	return a
 }
 
-// slidingWindows returns the window of each layer, 0 for none. A window w shows a token itself and the w-1 tokens before it.
+// slidingWindows returns the window of each layer, 0 for none. A window w shows a token itself and
+// the w-1 tokens before it.
 func slidingWindows(f *fields, family string, layers int) []int {
 	windows := make([]int, layers)
 	window := f.int("sliding_window", 0, 1, maxPositions)
@@ -85,7 +87,8 @@ func slidingWindows(f *fields, family string, layers int) []int {
 	return windows
 }
 
-// llamaRope reads the base and the scaling of the rotation, from rope_theta and rope_scaling or, in newer configs, rope_parameters.
+// llamaRope reads the base and the scaling of the rotation, from rope_theta and rope_scaling or, in
+// newer configs, rope_parameters.
 func llamaRope(f *fields, headSize int) *rope {
 	if f.float("partial_rotary_factor", 1, 0, 1) != 1 {
 		f.fail("partial_rotary_factor", "is %s, only 1 is supported", f.text("partial_rotary_factor"))

@@ -46,7 +46,8 @@ func variant(t testing.TB, files map[string]string) fstest.MapFS {
 	return out
 }
 
-// edited is a JSON file of the small BERT with fields set to raw values; an empty value takes a field away.
+// edited is a JSON file of the small BERT with fields set to raw values; an empty value takes a
+// field away.
 func edited(t testing.TB, name string, set map[string]string) string {
 	t.Helper()
 	b, err := os.ReadFile("testdata/bert-mean/" + name)
@@ -112,7 +113,8 @@ func tokenStates(t testing.TB, m *Model, text string) []float32 {
 
 var sampleTexts = []string{"A man is playing a guitar.", "", "Query: what is self-attention?", strings.Repeat("the quick brown fox ", 40)}
 
-// TestPoolingLayouts writes the same poolings in each layout and compares with the states, pooled by hand.
+// TestPoolingLayouts writes the same poolings in each layout and compares with the states, pooled
+// by hand.
 func TestPoolingLayouts(t *testing.T) {
 	plain := fmt.Sprintf(oldModules, "")
 	newer := strings.NewReplacer("sentence_transformers.models.Transformer", "sentence_transformers.base.modules.transformer.Transformer",
@@ -156,7 +158,8 @@ func TestPoolingLayouts(t *testing.T) {
 	}
 }
 
-// TestModules puts Dense, LayerNorm and Normalize behind the mean and compares with their formulas in float64.
+// TestModules puts Dense, LayerNorm and Normalize behind the mean and compares with their formulas
+// in float64.
 func TestModules(t *testing.T) {
 	w := draw(3, map[string][]int{"linear.weight": {10, 48}, "linear.bias": {10}})
 	n := draw(4, map[string][]int{"norm.weight": {10}, "norm.bias": {10}})
@@ -283,7 +286,8 @@ func TestNotFinite(t *testing.T) {
 	}
 }
 
-// TestSegmentsOfTemplate gives a single text another segment than 0, which all ways through the stack look up, and one that there is not.
+// TestSegmentsOfTemplate gives a single text another segment than 0, which all ways through the
+// stack look up, and one that there is not.
 func TestSegmentsOfTemplate(t *testing.T) {
 	const text = `"Sequence": {"id": "A", "type_id": `
 	file := string(variant(t, nil)["tokenizer.json"].Data)
@@ -331,8 +335,9 @@ func TestDimensions(t *testing.T) {
 
 const lfsPointer = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\nsize 90868376\n"
 
-// TestRefused loads damaged and unknown checkpoints and wants an error that names file, field and what is allowed.
-// TestMissing wants to be told what to do where a checkpoint has its parts in formats that are not read.
+// TestRefused loads damaged and unknown checkpoints and wants an error that names file, field and
+// what is allowed. TestMissing wants to be told what to do where a checkpoint has its parts in
+// formats that are not read.
 func TestMissing(t *testing.T) {
 	for _, test := range []struct{ missing, there, want string }{
 		{"model.safetensors", "pytorch_model.bin", "model.safetensors.index.json exists, and pytorch_model.bin is not read; load and save"},
@@ -443,7 +448,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// FuzzConfig feeds config.json; whatever it says, loading ends with a model that works or with an error.
+// FuzzConfig feeds config.json; whatever it says, loading ends with a model that works or with an
+// error.
 func FuzzConfig(f *testing.F) {
 	for _, dir := range fixtures(f) {
 		b, err := os.ReadFile(dir + "/config.json")

@@ -9,8 +9,9 @@ import (
 	"searchd/internal/simd"
 )
 
-// setLayerWeights makes the pooled states a weighted mean over layers: weights[0] is that of the embeddings, weights[n] of the states
-// after layer n. It returns an error for weights that are not finite, too many or too few, or sum to nothing.
+// setLayerWeights makes the pooled states a weighted mean over layers: weights[0] is that of the
+// embeddings, weights[n] of the states after layer n. It returns an error for weights that are not
+// finite, too many or too few, or sum to nothing.
 func (s *stack) setLayerWeights(weights []float32) error {
 	if len(weights) != len(s.layers)+1 {
 		return fmt.Errorf("%w: %d layer weights, want %d: the embeddings and %d layers", ErrConfig, len(weights), len(s.layers)+1, len(s.layers))
@@ -29,7 +30,8 @@ func (s *stack) setLayerWeights(weights []float32) error {
 	return nil
 }
 
-// mix adds the states of the tokens [from, to) after n layers to their weighted mean, and puts the mean in their place after the last.
+// mix adds the states of the tokens [from, to) after n layers to their weighted mean, and puts the
+// mean in their place after the last.
 func (s *stack) mix(w *workspace, n, from, to int) {
 	if s.layerWeights == nil {
 		return
@@ -46,8 +48,8 @@ func (s *stack) mix(w *workspace, n, from, to int) {
 	}
 }
 
-// readLayerPooling reads a WeightedLayerPooling module: the states of the layers from layer_start on are averaged with learned weights.
-// Source: sentence-transformers, WeightedLayerPooling.
+// readLayerPooling reads a WeightedLayerPooling module: the states of the layers from layer_start
+// on are averaged with learned weights. Source: sentence-transformers, WeightedLayerPooling.
 func (s *stack) readLayerPooling(fsys fs.FS, dir string, dry bool) error {
 	f, err := readFields(fsys, path.Join(dir, "config.json"))
 	if err != nil {

@@ -12,7 +12,8 @@ import (
 
 const mixText = "A man is playing a guitar in the street."
 
-// layered copies the bundled BERT and returns it with a WeightedLayerPooling module between transformer and pooling.
+// layered copies the bundled BERT and returns it with a WeightedLayerPooling module between
+// transformer and pooling.
 func layered(t *testing.T, config string, layerWeights []float32) fstest.MapFS {
 	t.Helper()
 	base := os.DirFS("testdata/bert-mean")
@@ -80,7 +81,8 @@ func wantVector(t *testing.T, got []float32, want []float64) {
 	}
 }
 
-// TestWeightedLayerPooling compares the module with the states of the layers, averaged the plain way.
+// TestWeightedLayerPooling compares the module with the states of the layers, averaged the plain
+// way.
 func TestWeightedLayerPooling(t *testing.T) {
 	plain, err := Load(os.DirFS("testdata/bert-mean"), Options{})
 	if err != nil {
@@ -140,7 +142,8 @@ func TestWeightedLayerPooling(t *testing.T) {
 	}
 }
 
-// TestAttentionPooling compares it with the attention that Inspect hands out, averaged the plain way.
+// TestAttentionPooling compares it with the attention that Inspect hands out, averaged the plain
+// way.
 func TestAttentionPooling(t *testing.T) {
 	for _, name := range []string{"bert-mean", "modernbert", "qwen3-lasttoken"} {
 		t.Run(name, func(t *testing.T) {
@@ -173,7 +176,8 @@ func TestAttentionPooling(t *testing.T) {
 	}
 }
 
-// TestPoolingWithoutAnythingLeft cuts queries inside their prompt, which does not count: nothing is left to pool, in any mode.
+// TestPoolingWithoutAnythingLeft cuts queries inside their prompt, which does not count: nothing is
+// left to pool, in any mode.
 func TestPoolingWithoutAnythingLeft(t *testing.T) {
 	fsys := variant(t, map[string]string{
 		"config_sentence_transformers.json": `{"prompts":{"query":"the quick brown fox and the dog: "}}`,

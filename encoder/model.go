@@ -21,8 +21,9 @@ type Precision uint8
 const (
 	// Float32 gives the vectors of sentence-transformers.
 	Float32 Precision = iota
-	// Int8 rounds the weights of the layers to bytes, with a scale for each output channel, and their inputs, with a scale for each token.
-	// It takes a quarter of the memory and gives vectors that differ a little.
+	// Int8 rounds the weights of the layers to bytes, with a scale for each output channel, and
+	// their inputs, with a scale for each token. It takes a quarter of the memory and gives vectors
+	// that differ a little.
 	Int8
 )
 
@@ -50,12 +51,14 @@ func ParsePrecision(s string) (Precision, error) {
 
 // Options change what a checkpoint says. The zero value changes nothing.
 type Options struct {
-	// Pooling replaces the pooling of the checkpoint: cls, max, mean, mean_sqrt_len_tokens, weightedmean, lasttoken or attention, or several
-	// with a plus sign between them, each once, which are concatenated in the order of this list. A static model has mean alone, and
-	// a checkpoint of the SPLADE kind takes none.
+	// Pooling replaces the pooling of the checkpoint: cls, max, mean, mean_sqrt_len_tokens,
+	// weightedmean, lasttoken or attention, or several with a plus sign between them, each once,
+	// which are concatenated in the order of this list. A static model has mean alone, and a
+	// checkpoint of the SPLADE kind takes none.
 	Pooling string
-	// LayerWeights make the pooled token states a weighted mean over layers: one weight for the embeddings and one for each layer. Nil: as
-	// the checkpoint says, which mostly is the last layer alone. Static models and checkpoints of the SPLADE kind take none.
+	// LayerWeights make the pooled token states a weighted mean over layers: one weight for the
+	// embeddings and one for each layer. Nil: as the checkpoint says, which mostly is the last
+	// layer alone. Static models and checkpoints of the SPLADE kind take none.
 	LayerWeights []float32
 	// MaxSeqLength replaces the length in tokens, with special tokens, at which texts are cut.
 	MaxSeqLength int
@@ -63,10 +66,12 @@ type Options struct {
 	Precision Precision
 	// Sparse loads the masked-language head of a checkpoint without modules.json for EncodeSparse.
 	Sparse bool
-	// Threads is the number of goroutines that compute at any time, over all calls together, at most 4096; 0 means GOMAXPROCS.
+	// Threads is the number of goroutines that compute at any time, over all calls together, at
+	// most 4096; 0 means GOMAXPROCS.
 	Threads int
-	// MaxBatchTokens is how many tokens a goroutine works on together; a longer text is a batch of its own. 0 means 1024. It bounds the
-	// memory: Threads workspaces of max(MaxBatchTokens, MaxSeqLength) tokens.
+	// MaxBatchTokens is how many tokens a goroutine works on together; a longer text is a batch of
+	// its own. 0 means 1024. It bounds the memory: Threads workspaces of max(MaxBatchTokens,
+	// MaxSeqLength) tokens.
 	MaxBatchTokens int
 }
 
@@ -117,9 +122,11 @@ type Info struct {
 	Precision  Precision
 }
 
-// Load reads a checkpoint in the layout of sentence-transformers: modules.json, the transformer with config.json, model.safetensors (or
-// shards) and tokenizer.json, pooling and further modules. A folder without modules.json is a plain transformer, or a cross-encoder, and is
-// pooled by the mean. Nothing is guessed: a setting that is not known is an error, for a vector that is a little wrong is worse than none.
+// Load reads a checkpoint in the layout of sentence-transformers: modules.json, the transformer
+// with config.json, model.safetensors (or shards) and tokenizer.json, pooling and further modules.
+// A folder without modules.json is a plain transformer, or a cross-encoder, and is pooled by the
+// mean. Nothing is guessed: a setting that is not known is an error, for a vector that is a little
+// wrong is worse than none.
 func Load(fsys fs.FS, o Options) (*Model, error) {
 	if _, err := ParsePrecision(o.Precision.String()); err != nil {
 		return nil, fmt.Errorf("%w: Options.Precision is %d, want Float32 or Int8", ErrConfig, o.Precision)
@@ -154,8 +161,9 @@ func Load(fsys fs.FS, o Options) (*Model, error) {
 	return m, partsErr
 }
 
-// Check reads what Load reads of a checkpoint but its weights, which need not be there: modules, configs and the tokenizer. Its errors are those
-// of Load with the zero Options. What shows in the weights alone, their names and shapes above all, it cannot tell.
+// Check reads what Load reads of a checkpoint but its weights, which need not be there: modules,
+// configs and the tokenizer. Its errors are those of Load with the zero Options. What shows in the
+// weights alone, their names and shapes above all, it cannot tell.
 func Check(fsys fs.FS) error {
 	m := &Model{dry: true}
 	refs, err := readModules(fsys)
@@ -246,7 +254,8 @@ func (m *Model) loadFirst(fsys fs.FS, refs []moduleRef) (rest []moduleRef, err e
 	return rest, nil
 }
 
-// loadSplade reads the modules of a sparse encoder: a transformer with its masked-language head, and SpladePooling.
+// loadSplade reads the modules of a sparse encoder: a transformer with its masked-language head,
+// and SpladePooling.
 func (m *Model) loadSplade(fsys fs.FS, refs []moduleRef) error {
 	if len(refs) != 2 || refs[1].class != "SpladePooling" {
 		return fmt.Errorf("%w: modules.json: want SpladePooling, and nothing else, after %s", ErrConfig, refs[0].class)
@@ -324,7 +333,8 @@ func (m *Model) loadTransformer(fsys fs.FS, dir string) error {
 // maxTokenizerBytes bounds tokenizer.json.
 const maxTokenizerBytes = 64 << 20
 
-// readTokenizer reads tokenizer.json from the transformer's folder or, as some checkpoints have it, from the root.
+// readTokenizer reads tokenizer.json from the transformer's folder or, as some checkpoints have it,
+// from the root.
 func readTokenizer(fsys fs.FS, dir string, o tokenizer.Options, vocab int) (*tokenizer.Tokenizer, error) {
 	name := path.Join(dir, "tokenizer.json")
 	b, err := readLimited(fsys, name, maxTokenizerBytes)

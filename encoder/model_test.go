@@ -63,7 +63,8 @@ func TestFixtureIDs(t *testing.T) {
 	}
 }
 
-// TestInt8TooWide asks for layers whose inputs are more than an int32 can sum, and for some that are as wide as may be.
+// TestInt8TooWide asks for layers whose inputs are more than an int32 can sum, and for some that
+// are as wide as may be.
 func TestInt8TooWide(t *testing.T) {
 	for sizes, wide := range map[string]bool{
 		`"num_attention_heads":1024,"head_dim":66,"intermediate_size":8`:     true,
@@ -88,7 +89,8 @@ func TestInt8TooWide(t *testing.T) {
 	}
 }
 
-// TestInt8 bounds how far vectors move when the layers work in bytes. The made-up weights of the fixtures suffer more than trained ones.
+// TestInt8 bounds how far vectors move when the layers work in bytes. The made-up weights of the
+// fixtures suffer more than trained ones.
 func TestInt8(t *testing.T) {
 	for _, dir := range fixtures(t) {
 		t.Run(filepath.Base(dir), func(t *testing.T) {
@@ -122,7 +124,8 @@ func cosine(a, b []float32) float64 {
 	return ab / math.Sqrt(aa*bb)
 }
 
-// TestConcurrent calls one model from many goroutines, each with its own texts, and wants what single calls give.
+// TestConcurrent calls one model from many goroutines, each with its own texts, and wants what
+// single calls give.
 func TestConcurrent(t *testing.T) {
 	m := load(t, "testdata/modernbert", Options{Threads: 3, MaxBatchTokens: 70})
 	list := readExpectations(t, "testdata/modernbert")
@@ -236,7 +239,8 @@ func TestEncodeIDsRefused(t *testing.T) {
 	}
 }
 
-// TestTokenization: texts take time to become tokens, a part of what the whole takes, and tokens none.
+// TestTokenization: texts take time to become tokens, a part of what the whole takes, and tokens
+// none.
 func TestTokenization(t *testing.T) {
 	m := load(t, "testdata/modernbert", Options{})
 	texts := []string{strings.Repeat("some words ", 2000), "and more"}
@@ -254,7 +258,8 @@ func TestTokenization(t *testing.T) {
 	}
 }
 
-// TestInspect compares the states with the vector, and the weights with their sums and with the mask.
+// TestInspect compares the states with the vector, and the weights with their sums and with the
+// mask.
 func TestInspect(t *testing.T) {
 	for _, name := range []string{"bert-mean", "modernbert", "qwen3-lasttoken"} {
 		m := load(t, "testdata/"+name, Options{})

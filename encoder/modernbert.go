@@ -6,8 +6,9 @@ import (
 	"searchd/pooling"
 )
 
-// modernbert reads ModernBERT: norm before each part and none before the first attention, rotary positions, a gated feed-forward, and a
-// window in two layers of three. Source: transformers modular_modernbert.py.
+// modernbert reads ModernBERT: norm before each part and none before the first attention, rotary
+// positions, a gated feed-forward, and a window in two layers of three. Source: transformers
+// modular_modernbert.py.
 func modernbert(f *fields) *architecture {
 	a := &architecture{
 		family:       "modernbert",
@@ -64,7 +65,8 @@ func modernbert(f *fields) *architecture {
 	return a
 }
 
-// modernWindows tells for each layer whether it sees a window only. Newer configs list the layers, older ones give a period.
+// modernWindows tells for each layer whether it sees a window only. Newer configs list the layers,
+// older ones give a period.
 func modernWindows(f *fields, layers int) []bool {
 	local := make([]bool, layers)
 	if types := f.layerTypes(layers); types != nil {

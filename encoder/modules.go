@@ -13,13 +13,15 @@ import (
 	"searchd/pooling"
 )
 
-// moduleRef is an entry of modules.json: the class, by the last segment of its import path, and its folder.
+// moduleRef is an entry of modules.json: the class, by the last segment of its import path, and its
+// folder.
 type moduleRef struct {
 	class string
 	dir   string
 }
 
-// missing says of a file that is not there who wants it: a copy of the outermost files alone lacks the folders.
+// missing says of a file that is not there who wants it: a copy of the outermost files alone lacks
+// the folders.
 func (r moduleRef) missing(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%w; modules.json names the folder %s for %s", err, r.dir, r.class)
@@ -27,8 +29,9 @@ func (r moduleRef) missing(err error) error {
 	return err
 }
 
-// readModules reads modules.json. The class paths have changed between releases of sentence-transformers, their last segments have not.
-// A folder without the file is a plain transformer, which sentence-transformers pools by the mean.
+// readModules reads modules.json. The class paths have changed between releases of
+// sentence-transformers, their last segments have not. A folder without the file is a plain
+// transformer, which sentence-transformers pools by the mean.
 func readModules(fsys fs.FS) ([]moduleRef, error) {
 	const name = "modules.json"
 	b, err := readLimited(fsys, name, maxConfigBytes)
@@ -69,7 +72,8 @@ type vectorModule interface {
 	width(in int) (out int)
 }
 
-// readVectorModule reads one of the modules that may follow the pooling; in is the width that it gets, 0 where the weights would tell.
+// readVectorModule reads one of the modules that may follow the pooling; in is the width that it
+// gets, 0 where the weights would tell.
 func (m *Model) readVectorModule(fsys fs.FS, ref moduleRef, in int) (vectorModule, error) {
 	switch ref.class {
 	case "Normalize":

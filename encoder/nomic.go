@@ -6,8 +6,8 @@ import (
 	"searchd/internal/simd"
 )
 
-// nomic reads NomicBERT v1 and v1.5: post-norm with rotary positions and a gated feed-forward, fused query, key and value.
-// Source: contrastors modeling_hf_nomic_bert.py.
+// nomic reads NomicBERT v1 and v1.5: post-norm with rotary positions and a gated feed-forward,
+// fused query, key and value. Source: contrastors modeling_hf_nomic_bert.py.
 func nomic(f *fields) *architecture {
 	for _, name := range []string{"prenorm", "rotary_emb_interleaved", "use_rms_norm", "causal", "parallel_block"} {
 		f.want(name, false)

@@ -16,9 +16,11 @@ import (
 	"searchd/encoder/safetensors"
 )
 
-// Parts are the SHA-256, in hexadecimal, of what decides the vector of a document beside the weights of the transformer. They are the same on every
-// machine and in every version of this package. What describes a checkpoint only does not change them, nor do white space, the order of a file's outermost members,
-// the prompts for queries, and a Normalize at the end: vectors are compared at unit length.
+// Parts are the SHA-256, in hexadecimal, of what decides the vector of a document beside the
+// weights of the transformer. They are the same on every machine and in every version of this
+// package. What describes a checkpoint only does not change them, nor do white space, the order of
+// a file's outermost members, the prompts for queries, and a Normalize at the end: vectors are
+// compared at unit length.
 type Parts struct {
 	Config    string `json:"config,omitempty"`    // config.json of the transformer; empty: a static model
 	Tokenizer string `json:"tokenizer,omitempty"` // tokenizer.json, do_lower_case, and what tokenizer_config.json says otherwise
@@ -126,7 +128,8 @@ func partOf(fsys fs.FS, name string, counts func(member string) bool) (string, e
 	return hex.EncodeToString(h.Sum(nil)), err
 }
 
-// writePart writes the members that count of the object in a file, sorted and without white space; null counts as absent.
+// writePart writes the members that count of the object in a file, sorted and without white space;
+// null counts as absent.
 func writePart(h hash.Hash, fsys fs.FS, name string, counts func(member string) bool) error {
 	b, err := readLimited(fsys, name, maxTokenizerBytes)
 	if err != nil {

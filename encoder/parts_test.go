@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestParts changes one file of a checkpoint after the other: what changes vectors changes its part alone, what does not changes none.
+// TestParts changes one file of a checkpoint after the other: what changes vectors changes its part
+// alone, what does not changes none.
 func TestParts(t *testing.T) {
 	dense := func(seed uint64, activation string) map[string]string {
 		return map[string]string{
@@ -72,7 +73,8 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestPartsStay: collections keep these sums; another one for the same files would shut them all out.
+// TestPartsStay: collections keep these sums; another one for the same files would shut them all
+// out.
 func TestPartsStay(t *testing.T) {
 	const none = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 	want := Parts{

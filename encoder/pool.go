@@ -6,8 +6,9 @@ import (
 	"searchd/pooling"
 )
 
-// poolSequence writes the pooled vector of one sequence, whose rows are [begin, end), to dst [modes*H]. skip may be more than its rows: a prompt
-// that the pooling leaves out may have been cut, or have been joined with the text by the tokenizer.
+// poolSequence writes the pooled vector of one sequence, whose rows are [begin, end), to dst
+// [modes*H]. skip may be more than its rows: a prompt that the pooling leaves out may have been
+// cut, or have been joined with the text by the tokenizer.
 func (m *Model) poolSequence(ctx context.Context, dst []float32, w *workspace, begin, end, skip int) error {
 	hidden, modes := m.info.Hidden, m.pool.modes
 	skip = min(skip, end-begin)
@@ -24,8 +25,9 @@ func (m *Model) poolSequence(ctx context.Context, dst []float32, w *workspace, b
 	return nil
 }
 
-// received returns for each token of the rows [begin, end) the attention that it gets in the last layer, averaged over heads and
-// queries: it sums to 1. It is taken from the queries and keys that a run leaves in w.
+// received returns for each token of the rows [begin, end) the attention that it gets in the last
+// layer, averaged over heads and queries: it sums to 1. It is taken from the queries and keys that
+// a run leaves in w.
 func (s *stack) received(ctx context.Context, w *workspace, begin, end int) ([]float32, error) {
 	n := end - begin
 	spec := s.layers[len(s.layers)-1].spec

@@ -26,8 +26,9 @@ var poolFlags = []string{
 	pooling.LastTokenMode:    "pooling_mode_lasttoken",
 }
 
-// readPooling reads the config of a Pooling module over states of width hidden: flags in the old layout, a name or a list of names under
-// pooling_mode in the new one. No flag at all means the mean.
+// readPooling reads the config of a Pooling module over states of width hidden: flags in the old
+// layout, a name or a list of names under pooling_mode in the new one. No flag at all means the
+// mean.
 func readPooling(fsys fs.FS, dir string, hidden int) (poolConfig, error) {
 	f, err := readFields(fsys, path.Join(dir, "config.json"))
 	if err != nil {

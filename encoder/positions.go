@@ -27,8 +27,9 @@ func (s *stack) positionIndexes(dst []int32, b *batch) []int32 {
 // maxSinusoids bounds a position table that no tensor vouches for.
 const maxSinusoids = 1 << 16
 
-// sinusoids returns the position table [rows, width] of "Attention Is All You Need", in the order that transformers stores it for
-// DistilBERT: sines at even columns, cosines at odd ones. A dry run returns nil.
+// sinusoids returns the position table [rows, width] of "Attention Is All You Need", in the order
+// that transformers stores it for DistilBERT: sines at even columns, cosines at odd ones. A dry run
+// returns nil.
 func (l *loader) sinusoids(rows, width int) []float32 {
 	if l.dry {
 		if rows > maxSinusoids {
@@ -49,7 +50,8 @@ func (l *loader) sinusoids(rows, width int) []float32 {
 	return t
 }
 
-// scoreBias is added to the scores of attention; it depends on the head and on the distance key - query only. nil: none.
+// scoreBias is added to the scores of attention; it depends on the head and on the distance key -
+// query only. nil: none.
 type scoreBias struct {
 	slopes []float32 // ALiBi: [A]
 	table  []float32 // relative: [rows, A]
@@ -67,7 +69,8 @@ func newScoreBias(a *architecture, l *loader) *scoreBias {
 	return nil
 }
 
-// prepare writes the bias of each head for the distances -(longest-1) .. longest-1 to dst [A, 2*longest-1].
+// prepare writes the bias of each head for the distances -(longest-1) .. longest-1 to dst [A,
+// 2*longest-1].
 func (s *scoreBias) prepare(dst []float32, longest int) []float32 {
 	if s == nil || longest == 0 {
 		return nil
@@ -100,8 +103,9 @@ func (s *scoreBias) add(prepared, scores []float32, head, distance int) {
 	simd.Axpy(scores, 1, bias[:len(scores)])
 }
 
-// alibiSlopes returns the slopes of ALiBi: a geometric sequence from 2^(-8/n) for n a power of two; otherwise those of the power below,
-// then every other one of the power above. Source: arXiv:2108.12409 and its reference code.
+// alibiSlopes returns the slopes of ALiBi: a geometric sequence from 2^(-8/n) for n a power of two;
+// otherwise those of the power below, then every other one of the power above. Source:
+// arXiv:2108.12409 and its reference code.
 func alibiSlopes(heads int) []float32 {
 	power := func(n int) []float32 {
 		slopes := make([]float32, n)
@@ -125,9 +129,10 @@ func alibiSlopes(heads int) []float32 {
 	return slopes
 }
 
-// bucket returns the row of a relative table for distance = key - query: half of the buckets for keys after the query; in each half, one
-// bucket per distance up to a quarter of all, then wider and wider ones up to maxDistance.
-// Source: transformers T5Attention._relative_position_bucket, bidirectional, in its float32 arithmetic.
+// bucket returns the row of a relative table for distance = key - query: half of the buckets for
+// keys after the query; in each half, one bucket per distance up to a quarter of all, then wider
+// and wider ones up to maxDistance. Source: transformers T5Attention._relative_position_bucket,
+// bidirectional, in its float32 arithmetic.
 func bucket(distance, buckets, maxDistance int) int {
 	half := buckets / 2
 	at := 0

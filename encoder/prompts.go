@@ -10,11 +10,13 @@ import (
 	"unicode"
 )
 
-// Values of EncodeOptions.Prompt that choose a prompt by what the text is, as encode_query and encode_document of sentence-transformers do.
+// Values of EncodeOptions.Prompt that choose a prompt by what the text is, as encode_query and
+// encode_document of sentence-transformers do.
 const (
 	// PromptQuery is the prompt called "query", or else the default one.
 	PromptQuery = "@query"
-	// PromptDocument is the first of the prompts called "document", "passage" and "corpus", or else the default one.
+	// PromptDocument is the first of the prompts called "document", "passage" and "corpus", or else
+	// the default one.
 	PromptDocument = "@document"
 	// PromptNone is no prompt, even if the checkpoint has a default one.
 	PromptNone = "@none"
@@ -91,7 +93,8 @@ func (p *prompts) text(name string) (string, error) {
 	return p.byName[p.defaultName], nil
 }
 
-// strip removes white space at both ends, by the definition of Python's str.strip, which adds four control characters to Unicode's.
+// strip removes white space at both ends, by the definition of Python's str.strip, which adds four
+// control characters to Unicode's.
 func strip(s string) string {
 	return strings.TrimFunc(s, func(r rune) bool { return unicode.IsSpace(r) || r >= 0x1c && r <= 0x1f })
 }

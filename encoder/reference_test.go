@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// The families below have no reference vectors from outside. Each is written down again here in float64, from the published formulas and
-// the tensor names, without the stack; the checkpoints are made up.
+// The families below have no reference vectors from outside. Each is written down again here in
+// float64, from the published formulas and the tensor names, without the stack; the checkpoints are
+// made up.
 
 const (
 	refVocab  = 23
@@ -65,7 +66,8 @@ func past(i, j int) bool            { return j <= i }
 func zeros(n int) []int32           { return make([]int32, n) }
 func power(base, e float64) float64 { return math.Pow(base, e) }
 
-// gteTwin is the "new" architecture with NTK scaling; packed tells how query, key and value are stored.
+// gteTwin is the "new" architecture with NTK scaling; packed tells how query, key and value are
+// stored.
 func gteTwin(packed bool) twin {
 	const h, inner = refHidden, refInner
 	c := twin{
@@ -121,8 +123,8 @@ func gteTwin(packed bool) twin {
 	return c
 }
 
-// llamaTwin is a decoder with grouped heads: Llama with llama3 scaling and biases, Mistral with a window, Qwen2 with biases on query, key
-// and value and a window from layer 1 on.
+// llamaTwin is a decoder with grouped heads: Llama with llama3 scaling and biases, Mistral with a
+// window, Qwen2 with biases on query, key and value and a window from layer 1 on.
 func llamaTwin(family string) twin {
 	const h, inner, kv, d = refHidden, refInner, 2, 8 // heads of 8, wider together than the states
 	const theta, window = 10000, 6

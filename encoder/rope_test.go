@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestRopeTable compares tables with the formula, below and above the length from which dynamic scaling changes the base.
+// TestRopeTable compares tables with the formula, below and above the length from which dynamic
+// scaling changes the base.
 func TestRopeTable(t *testing.T) {
 	r := &rope{theta: 1000, dims: 8, trained: 32, stretch: 2}
 	for _, n := range []int{1, 32, 33, 100} {
@@ -34,7 +35,8 @@ func TestRopeTable(t *testing.T) {
 	}
 }
 
-// TestLayersShareRopes counts the tables of a checkpoint: one for each kind of layer, since those of long texts are large.
+// TestLayersShareRopes counts the tables of a checkpoint: one for each kind of layer, since those
+// of long texts are large.
 func TestLayersShareRopes(t *testing.T) {
 	for name, want := range map[string]int{"modernbert": 2, "qwen3-lasttoken": 1, "bert-mean": 0} {
 		m := load(t, "testdata/"+name, Options{})
@@ -51,7 +53,8 @@ func TestLayersShareRopes(t *testing.T) {
 	}
 }
 
-// BenchmarkRotateLong rotates a block of rows of a text beyond the trained length, as each layer does block by block.
+// BenchmarkRotateLong rotates a block of rows of a text beyond the trained length, as each layer
+// does block by block.
 func BenchmarkRotateLong(b *testing.B) {
 	const tokens, heads, headSize = 4096, 12, 64
 	x := make([]float32, blockRows*heads*headSize)

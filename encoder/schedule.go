@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// run puts the sequences through the stack in batches and calls sink for each, with its states in w and the indexes of its members. sink is
-// called from several goroutines.
+// run puts the sequences through the stack in batches and calls sink for each, with its states in w
+// and the indexes of its members. sink is called from several goroutines.
 func (m *Model) run(ctx context.Context, seqs []sequence, sink func(w *workspace, b *batch, members []int) error) error {
 	batches := m.plan(seqs)
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -52,8 +52,8 @@ func (m *Model) runBatch(ctx context.Context, seqs []sequence, members []int, he
 	return sink(w, b, members)
 }
 
-// plan sorts the sequences by length, longest first, and cuts the order into batches of at most MaxBatchTokens tokens, or of fewer where
-// threads would stay idle.
+// plan sorts the sequences by length, longest first, and cuts the order into batches of at most
+// MaxBatchTokens tokens, or of fewer where threads would stay idle.
 func (m *Model) plan(seqs []sequence) [][]int {
 	order := make([]int, len(seqs))
 	total := 0
@@ -78,8 +78,8 @@ func (m *Model) plan(seqs []sequence) [][]int {
 	return batches
 }
 
-// acquire waits for one of the model's slots and takes up to want if more are free. Slots are what keeps calls that run side by side from
-// using more than Threads goroutines.
+// acquire waits for one of the model's slots and takes up to want if more are free. Slots are what
+// keeps calls that run side by side from using more than Threads goroutines.
 func (m *Model) acquire(ctx context.Context, want int) (got int, err error) {
 	select {
 	case m.slots <- struct{}{}:

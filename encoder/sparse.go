@@ -19,7 +19,8 @@ var (
 	ErrNotDense  = errors.New("encoder: the checkpoint gives sparse vectors only")
 )
 
-// mlmSpec names the tensors of a masked-language head: dense with activation, norm, decoder. A name that begins with a slash takes no prefix.
+// mlmSpec names the tensors of a masked-language head: dense with activation, norm, decoder. A name
+// that begins with a slash takes no prefix.
 type mlmSpec struct {
 	dense     string // [H, H]
 	denseBias bool
@@ -108,9 +109,10 @@ func (s *sparse) readPooling(fsys fs.FS, dir string) error {
 	return f.err()
 }
 
-// EncodeSparse returns the sparse vectors of texts: for each word of the vocabulary log(1 + max(0, logit)), the largest over the tokens
-// (or their sum, where the checkpoint says so). It needs a checkpoint of the SPLADE kind: ErrNotSparse. Of o Prompt and Truncate count.
-// Source: arXiv:2109.10086 and sentence-transformers SpladePooling.
+// EncodeSparse returns the sparse vectors of texts: for each word of the vocabulary log(1 + max(0,
+// logit)), the largest over the tokens (or their sum, where the checkpoint says so). It needs a
+// checkpoint of the SPLADE kind: ErrNotSparse. Of o Prompt and Truncate count. Source:
+// arXiv:2109.10086 and sentence-transformers SpladePooling.
 func (m *Model) EncodeSparse(ctx context.Context, texts []string, o EncodeOptions) (*SparseResult, error) {
 	if m.sparse == nil {
 		return nil, ErrNotSparse
@@ -141,7 +143,8 @@ func (m *Model) EncodeSparse(ctx context.Context, texts []string, o EncodeOption
 	return r, nil
 }
 
-// vector pools the states [L, H] of text number text. It works on a few rows at a time, because the logits of a row are as many as the words.
+// vector pools the states [L, H] of text number text. It works on a few rows at a time, because the
+// logits of a row are as many as the words.
 func (s *sparse) vector(states []float32, hidden, text int) ([]TokenWeight, error) {
 	const rows = 14
 	vocab := s.decoder.w.Out()

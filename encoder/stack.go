@@ -9,10 +9,12 @@ import (
 	"searchd/encoder/safetensors"
 )
 
-// stack is the transformer: weights, and the order in which they are applied. It is read-only after loading.
+// stack is the transformer: weights, and the order in which they are applied. It is read-only after
+// loading.
 //
-// Letters: T tokens of a batch, H hidden size, A heads, K key/value heads, D head size, I intermediate size. The states of a batch are one
-// matrix [T, H] with the sequences one after another; there is no padding, and so no mask but the one that the family wants.
+// Letters: T tokens of a batch, H hidden size, A heads, K key/value heads, D head size, I
+// intermediate size. The states of a batch are one matrix [T, H] with the sequences one after
+// another; there is no padding, and so no mask but the one that the family wants.
 type stack struct {
 	*architecture
 	wordTable     []float32 // [V, E]
@@ -41,7 +43,8 @@ type layer struct {
 	feedForwardNorm    *norm
 }
 
-// loadStack reads the weights that a calls for. The linear layers of the blocks get the given precision, all else stays in float32.
+// loadStack reads the weights that a calls for. The linear layers of the blocks get the given
+// precision, all else stays in float32.
 func loadStack(ck *safetensors.Checkpoint, a *architecture, p Precision) (*stack, error) {
 	const deepest = 1 << 16 // products of bytes that an int32 can sum; hidden sizes are never above it
 	if inner := a.heads * a.headSize; p == Int8 && max(a.intermediate, inner) > deepest {
@@ -98,7 +101,8 @@ func (s *stack) load(l *loader) {
 	}
 }
 
-// loadLayers reads the blocks, several at a time unless the run is dry. Specs with the same root share a layer, as ALBERT's do.
+// loadLayers reads the blocks, several at a time unless the run is dry. Specs with the same root
+// share a layer, as ALBERT's do.
 func (s *stack) loadLayers(l *loader) {
 	if l.err != nil {
 		return

@@ -22,8 +22,9 @@ type static struct {
 	vocab  int
 }
 
-// loadStatic reads the StaticEmbedding module of sentence-transformers, whose table may be that of model2vec. Texts are cut as tokenizer.json
-// says. Source: sentence-transformers static_embedding.py.
+// loadStatic reads the StaticEmbedding module of sentence-transformers, whose table may be that of
+// model2vec. Texts are cut as tokenizer.json says. Source: sentence-transformers
+// static_embedding.py.
 func (m *Model) loadStatic(fsys fs.FS, dir string) error {
 	if m.dry {
 		return m.useStatic(fsys, dir, &static{vocab: maxVocab}, nil)
@@ -88,8 +89,9 @@ func isModel2Vec(fsys fs.FS) bool {
 	return err == nil && f.string("model_type", "") == "model2vec"
 }
 
-// loadModel2Vec reads the layout of model2vec: a table, optional weights of tokens, an optional mapping of ids to rows. Unknown tokens do
-// not count, and at most 512 tokens do. Source: model2vec model.py and persistence.py.
+// loadModel2Vec reads the layout of model2vec: a table, optional weights of tokens, an optional
+// mapping of ids to rows. Unknown tokens do not count, and at most 512 tokens do. Source: model2vec
+// model.py and persistence.py.
 func (m *Model) loadModel2Vec(fsys fs.FS) error {
 	f, err := readFields(fsys, "config.json")
 	if err != nil {
@@ -173,7 +175,8 @@ func unknownToken(fsys fs.FS) (string, error) {
 	return file.Model.UnkToken, nil
 }
 
-// prefix returns how many of ids there are up to the limit-th that counts, with those behind it that do not; 0 is no limit.
+// prefix returns how many of ids there are up to the limit-th that counts, with those behind it
+// that do not; 0 is no limit.
 func (s *static) prefix(ids []int32, limit int) int {
 	n := 0
 	for i, id := range ids {

@@ -164,7 +164,8 @@ func checkRows(t *testing.T, m *Model, row func(id int32) []float64) {
 	}
 }
 
-// withInt8 is a file with one tensor [rows, columns] of I8 whose elements are their places, modulo 256.
+// withInt8 is a file with one tensor [rows, columns] of I8 whose elements are their places, modulo
+// 256.
 func withInt8(name string, rows, columns int) string {
 	header := fmt.Sprintf(`{%q:{"dtype":"I8","shape":[%d,%d],"data_offsets":[0,%d]}}`, name, rows, columns, rows*columns)
 	out := append(binary.LittleEndian.AppendUint64(nil, uint64(len(header))), header...)

@@ -20,7 +20,8 @@ type array struct {
 	x     []float64
 }
 
-// draw makes weights of the given shapes: matrices small enough for the states to stay of order one, norms near one.
+// draw makes weights of the given shapes: matrices small enough for the states to stay of order
+// one, norms near one.
 func draw(seed uint64, shapes map[string][]int) weights {
 	rng := rand.New(rand.NewPCG(seed, 99))
 	w := weights{}
@@ -191,7 +192,8 @@ func columns(x states, from, to int) states {
 	return each(x, func(row []float64) []float64 { return row[from:to] })
 }
 
-// attend is softmax(q·kᵀ/sqrt(d))·v for each head, over the keys that sees allows; heads share keys in groups.
+// attend is softmax(q·kᵀ/sqrt(d))·v for each head, over the keys that sees allows; heads share keys
+// in groups.
 func attend(q, k, v states, heads, kvHeads int, sees func(i, j int) bool) states {
 	d := len(q[0]) / heads
 	out := make(states, len(q))
@@ -220,7 +222,8 @@ func attend(q, k, v states, heads, kvHeads int, sees func(i, j int) bool) states
 	return out
 }
 
-// rotated turns each head by its position: complex numbers (x[j], x[j+d/2]) times exp(i·position·frequency(j)).
+// rotated turns each head by its position: complex numbers (x[j], x[j+d/2]) times
+// exp(i·position·frequency(j)).
 func rotated(x states, d int, frequency func(j int) float64) states {
 	out := make(states, len(x))
 	for i, row := range x {

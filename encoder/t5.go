@@ -7,8 +7,8 @@ import (
 	"searchd/internal/simd"
 )
 
-// t5 reads the encoder half of T5 and mT5: RMSNorm before each part, relative biases shared by all layers, scores without the factor
-// 1/sqrt(D), no biases. Source: transformers modeling_t5.py.
+// t5 reads the encoder half of T5 and mT5: RMSNorm before each part, relative biases shared by all
+// layers, scores without the factor 1/sqrt(D), no biases. Source: transformers modeling_t5.py.
 func t5(f *fields) *architecture {
 	a := &architecture{
 		family:       f.string("model_type", "t5"),
@@ -55,7 +55,8 @@ func t5(f *fields) *architecture {
 	return a
 }
 
-// readFeedForward reads T5's feed_forward_proj: an activation, or "gated-" and an activation, where "gated-gelu" means the tanh form.
+// readFeedForward reads T5's feed_forward_proj: an activation, or "gated-" and an activation, where
+// "gated-gelu" means the tanh form.
 func (a *architecture) readFeedForward(f *fields) (gated bool) {
 	const name = "feed_forward_proj"
 	switch s := strings.TrimPrefix(f.string(name, "relu"), "gated-"); s {

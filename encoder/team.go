@@ -9,8 +9,8 @@ import (
 // team is the number of goroutines that work on one batch.
 type team int
 
-// each calls f for every i below n, from at most t goroutines, and returns when all calls have returned. worker tells the goroutines apart.
-// A panic in f reaches the caller.
+// each calls f for every i below n, from at most t goroutines, and returns when all calls have
+// returned. worker tells the goroutines apart. A panic in f reaches the caller.
 func (t team) each(n int, f func(worker, i int)) {
 	size := min(int(t), n)
 	if size <= 1 {
@@ -27,7 +27,8 @@ func (t team) each(n int, f func(worker, i int)) {
 	})
 }
 
-// start calls f on each goroutine of the team at the same time and returns when all have returned. A panic in f reaches the caller.
+// start calls f on each goroutine of the team at the same time and returns when all have returned.
+// A panic in f reaches the caller.
 func (t team) start(f func(worker int)) {
 	var run struct {
 		sync.WaitGroup

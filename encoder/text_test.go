@@ -12,7 +12,8 @@ import (
 	"searchd/encoder/tokenizer"
 )
 
-// TestFixtures goes from texts to vectors, and from pairs to logits, and compares the ids on the way.
+// TestFixtures goes from texts to vectors, and from pairs to logits, and compares the ids on the
+// way.
 func TestFixtures(t *testing.T) {
 	for _, dir := range fixtures(t) {
 		t.Run(filepath.Base(dir), func(t *testing.T) {
@@ -72,7 +73,8 @@ func TestStrip(t *testing.T) {
 	}
 }
 
-// TestScoreStrips scores pairs with white space around them; the tokenizer of this checkpoint would make tokens of it.
+// TestScoreStrips scores pairs with white space around them; the tokenizer of this checkpoint would
+// make tokens of it.
 func TestScoreStrips(t *testing.T) {
 	m := load(t, "testdata/cross-xlmr", Options{})
 	const query, text = "onion", "A woman is slicing an onion."

@@ -9,11 +9,14 @@ import (
 	"searchd/internal/simd"
 )
 
-// forwardTogether is forward for a batch of at most blockRows tokens. With so few rows the weights set the time, because they come from
-// the last cache or from memory, so each of the t goroutines takes its share of every layer's output channels and streams that part of
-// the weights alone. They meet five times a layer; what is cheap, the norms, each does for itself instead of meeting once more.
+// forwardTogether is forward for a batch of at most blockRows tokens. With so few rows the weights
+// set the time, because they come from the last cache or from memory, so each of the t goroutines
+// takes its share of every layer's output channels and streams that part of the weights alone. They
+// meet five times a layer; what is cheap, the norms, each does for itself instead of meeting once
+// more.
 //
-// w.states holds the sums before a norm, complete at the meetings; x [T, H] is each goroutine's copy of the normed states.
+// w.states holds the sums before a norm, complete at the meetings; x [T, H] is each goroutine's
+// copy of the normed states.
 func (s *stack) forwardTogether(ctx context.Context, w *workspace, b *batch, t team) error {
 	w.prepare(s, b, t)
 	n := len(b.ids)
@@ -71,7 +74,8 @@ func (s *stack) forwardTogether(ctx context.Context, w *workspace, b *batch, t t
 	return ctx.Err()
 }
 
-// widen computes this part of the first half of a feed-forward for the rows x [n, H], and returns where all of it is, [n, I].
+// widen computes this part of the first half of a feed-forward for the rows x [n, H], and returns
+// where all of it is, [n, I].
 func (s *stack) widen(l *layer, sc *scratch, x []float32, n, part, parts int) []float32 {
 	up := sc.up[:n*s.intermediate]
 	if l.gate == nil {
@@ -93,8 +97,9 @@ func (l *linear) share(dst, x []float32, rows, part, parts int, act simd.Activat
 	l.w.MulShare(dst, x, rows, part, parts, simd.Epilogue{Bias: l.bias, Act: act, Residual: residual, Then: l.then})
 }
 
-// meeting is where the goroutines of a team wait for each other. The waits are short, and waking a goroutine takes as long as a third of
-// a layer, so they spin; who waits for long, because a peer has no processor, gives way more and more.
+// meeting is where the goroutines of a team wait for each other. The waits are short, and waking a
+// goroutine takes as long as a third of a layer, so they spin; who waits for long, because a peer
+// has no processor, gives way more and more.
 type meeting struct {
 	size    int32
 	here    atomic.Int32
@@ -138,7 +143,8 @@ func (m *meeting) leave() {
 	panic(gone{})
 }
 
-// together is start for goroutines that meet: when one of them leaves or panics, the others return at their next meeting.
+// together is start for goroutines that meet: when one of them leaves or panics, the others return
+// at their next meeting.
 func (t team) together(f func(worker int, m *meeting)) {
 	m := &meeting{size: int32(t)}
 	t.start(func(worker int) {

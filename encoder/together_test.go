@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestTogether encodes single texts with a team that divides the output channels, and with one goroutine.
+// TestTogether encodes single texts with a team that divides the output channels, and with one
+// goroutine.
 func TestTogether(t *testing.T) {
 	for _, dir := range []string{"testdata/bert-mean", "testdata/modernbert", "testdata/qwen3-lasttoken"} {
 		for _, p := range []Precision{Float32, Int8} {

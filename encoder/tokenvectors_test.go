@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestTokenVectors: the vectors of BERT are its rows after the first norm and the last, in float64; those whose states are elsewhere
-// than their word table have none.
+// TestTokenVectors: the vectors of BERT are its rows after the first norm and the last, in float64;
+// those whose states are elsewhere than their word table have none.
 func TestTokenVectors(t *testing.T) {
 	for _, name := range []string{"modernbert", "qwen3-lasttoken"} {
 		if _, err := mustLoad(t, os.DirFS("testdata/"+name), Options{}).TokenVectors(); !errors.Is(err, ErrTokenVectors) {

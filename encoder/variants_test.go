@@ -66,7 +66,8 @@ func TestTransformerFolder(t *testing.T) {
 	}
 }
 
-// TestModernBERTConfigs writes the layers and bases of ModernBERT as newer releases of transformers do.
+// TestModernBERTConfigs writes the layers and bases of ModernBERT as newer releases of transformers
+// do.
 func TestModernBERTConfigs(t *testing.T) {
 	root := os.DirFS("testdata/modernbert")
 	old := mustLoad(t, root, Options{})
@@ -98,7 +99,8 @@ func TestModernBERTConfigs(t *testing.T) {
 	}
 }
 
-// TestSegments scores pairs with and without what asks for segment ids; the head of BERT must see them.
+// TestSegments scores pairs with and without what asks for segment ids; the head of BERT must see
+// them.
 func TestSegments(t *testing.T) {
 	config := edited(t, "config.json", map[string]string{"architectures": `["BertForSequenceClassification"]`})
 	file := variant(t, nil)["model.safetensors"].Data
@@ -125,7 +127,8 @@ func TestSegments(t *testing.T) {
 	}
 }
 
-// TestActivationOfCrossEncoder wants what config_sentence_transformers.json says, where it says something.
+// TestActivationOfCrossEncoder wants what config_sentence_transformers.json says, where it says
+// something.
 func TestActivationOfCrossEncoder(t *testing.T) {
 	for config, named := range map[string]bool{
 		``:                       true, // of no account
@@ -220,7 +223,8 @@ func (o overlay) Open(name string) (fs.File, error) {
 	return o.FS.Open(name)
 }
 
-// TestAlbertActivation: a config that names none means the default of AlbertConfig, which is not BERT's.
+// TestAlbertActivation: a config that names none means the default of AlbertConfig, which is not
+// BERT's.
 func TestAlbertActivation(t *testing.T) {
 	const config = `{"model_type":"albert","vocab_size":9,"hidden_size":8,"num_hidden_layers":1,"num_attention_heads":2,"intermediate_size":8,"max_position_embeddings":9%s}`
 	for field, want := range map[string]simd.Activation{"": simd.GELUTanh, `,"hidden_act":"gelu"`: simd.GELU} {

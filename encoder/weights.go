@@ -42,8 +42,9 @@ func (n *norm) apply(dst, x []float32, rows int) {
 	}
 }
 
-// loader takes tensors out of a checkpoint. It runs twice over the same steps: first with dry set, when it only compares names and
-// shapes with the headers and collects what does not fit, then to read. So nothing large is allocated for a checkpoint that is refused.
+// loader takes tensors out of a checkpoint. It runs twice over the same steps: first with dry set,
+// when it only compares names and shapes with the headers and collects what does not fit, then to
+// read. So nothing large is allocated for a checkpoint that is refused.
 type loader struct {
 	ck         *safetensors.Checkpoint
 	prefix     string
@@ -110,8 +111,8 @@ func (l *loader) tensor(name string, shape ...int) []float32 {
 	return x
 }
 
-// check ends the dry run: it reports the first problems, and tensors under the given roots that nothing has asked for, because a weight
-// that is left out gives wrong vectors.
+// check ends the dry run: it reports the first problems, and tensors under the given roots that
+// nothing has asked for, because a weight that is left out gives wrong vectors.
 func (l *loader) check(roots ...string) error {
 	for _, name := range l.ck.Names() {
 		for _, root := range roots {
@@ -206,8 +207,8 @@ func (l *loader) stacked(bases []string, outs []int, in int, bias bool) *linear 
 	return lin
 }
 
-// norm reads the weight and, if there is one, the bias of a norm over width numbers. Checkpoints converted from TensorFlow call them gamma
-// and beta. An empty name is the identity.
+// norm reads the weight and, if there is one, the bias of a norm over width numbers. Checkpoints
+// converted from TensorFlow call them gamma and beta. An empty name is the identity.
 func (l *loader) norm(base string, width int, kind normKind, bias bool, eps float64) *norm {
 	if base == "" {
 		return nil

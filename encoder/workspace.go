@@ -1,7 +1,8 @@
 package encoder
 
-// workspace is the memory of one run. It grows to the largest batch that it has seen, which is bounded by the token budget or by one
-// sequence of the greatest length; a Model owns at most one for each of its threads.
+// workspace is the memory of one run. It grows to the largest batch that it has seen, which is
+// bounded by the token budget or by one sequence of the greatest length; a Model owns at most one
+// for each of its threads.
 type workspace struct {
 	states    []float32 // [T, H]
 	mixed     []float32 // [T, H], the weighted mean over layers, where there is one

@@ -50,7 +50,8 @@ func (x *source) archive(b []byte) (*archive, error) {
 	return r, nil
 }
 
-// torn settles what becomes of a document of which err ended the reading: it is given up if no text has been read, else the rest is left out.
+// torn settles what becomes of a document of which err ended the reading: it is given up if no text
+// has been read, else the rest is left out.
 func (r *archive) torn(err error, text string) error {
 	if ended := r.x.ended(); ended != nil {
 		return ended
@@ -93,8 +94,8 @@ var (
 	errNoMember = errors.New("it lacks its part")
 )
 
-// each hands the tokens of a member to visit; one that is not there has none. Tokens are raw, so that depth costs nothing; entities of a
-// document's own are errors of the decoder.
+// each hands the tokens of a member to visit; one that is not there has none. Tokens are raw, so
+// that depth costs nothing; entities of a document's own are errors of the decoder.
 func (r *archive) each(name string, visit func(xml.Token)) error {
 	return r.eachUntil(name, func(t xml.Token) error {
 		visit(t)
@@ -143,7 +144,8 @@ const maxTag = 1 << 20
 
 var errTag = fmt.Errorf("a tag is longer than %d bytes", maxTag)
 
-// tagLimit refuses tags of more than maxTag bytes, whose attributes would take many times their length.
+// tagLimit refuses tags of more than maxTag bytes, whose attributes would take many times their
+// length.
 type tagLimit struct {
 	r     io.Reader
 	in    bool // a tag
@@ -189,10 +191,12 @@ func (l *tagLimit) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// xmlEscape is a run of characters that Excel and PowerPoint write by their numbers, as XML may not hold them or changes them: _x000D_. To Word it is text.
+// xmlEscape is a run of characters that Excel and PowerPoint write by their numbers, as XML may not
+// hold them or changes them: _x000D_. To Word it is text.
 var xmlEscape = regexp.MustCompile(`(?:_x[0-9A-Fa-f]{4}_)+`)
 
-// unescapeXML returns s with the characters that _xHHHH_ stands for; control characters are spaces, but for line ends.
+// unescapeXML returns s with the characters that _xHHHH_ stands for; control characters are spaces,
+// but for line ends.
 func unescapeXML(s string) string {
 	return xmlEscape.ReplaceAllStringFunc(s, func(run string) string {
 		units := make([]uint16, 0, len(run)/7)
@@ -220,7 +224,8 @@ func attr(t xml.StartElement, name string) string {
 	return ""
 }
 
-// mainPart returns the name of the member that holds the text, usual where the archive does not tell.
+// mainPart returns the name of the member that holds the text, usual where the archive does not
+// tell.
 func (r *archive) mainPart(usual string) string {
 	name := usual
 	_ = r.each("_rels/.rels", func(t xml.Token) { // what cannot be read says nothing

@@ -45,7 +45,8 @@ func wordFile(t *testing.T, members ...string) string {
 	return b.String()
 }
 
-// A file or message may be far longer than its text: pictures, attachments and what code has put out are not read.
+// A file or message may be far longer than its text: pictures, attachments and what code has put
+// out are not read.
 func TestTextIsAPartOfAFile(t *testing.T) {
 	long := strings.Repeat("x", 300<<10)
 	letter := func(id, text string) string {

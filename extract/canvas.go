@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// canvasNode is a card of a canvas of Obsidian (jsoncanvas.org), or a group, which is a frame around cards.
+// canvasNode is a card of a canvas of Obsidian (jsoncanvas.org), or a group, which is a frame
+// around cards.
 type canvasNode struct {
 	Type                string
 	Text                string  // Markdown
@@ -27,7 +28,8 @@ type canvasEdge struct{ Label string }
 // maxCards is how many cards of a canvas are read.
 const maxCards = 10_000
 
-// canvas reads a canvas: what stands on its cards, row by row, the cards of a group together and behind its name, then the names of the arrows.
+// canvas reads a canvas: what stands on its cards, row by row, the cards of a group together and
+// behind its name, then the names of the arrows.
 func (x *source) canvas(b []byte) (content, error) {
 	x.dec.strict = true // JSON is UTF-8
 	s, err := x.text(0, b)
@@ -149,7 +151,8 @@ func put(n *canvasNode, groups []*canvasNode, depth map[*canvasNode]int, top *[]
 	*top = append(*top, n)
 }
 
-// inRows returns nodes row by row, from the left: a row has what begins above the middle of its uppermost.
+// inRows returns nodes row by row, from the left: a row has what begins above the middle of its
+// uppermost.
 func inRows(nodes []*canvasNode) []*canvasNode {
 	nodes = slices.Clone(nodes)
 	slices.SortStableFunc(nodes, func(a, b *canvasNode) int { return cmp.Compare(a.Y, b.Y) })

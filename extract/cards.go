@@ -16,7 +16,8 @@ import (
 // cardKinds are the objects of vCard and iCalendar that are documents.
 var cardKinds = map[string]bool{"VCARD": true, "VEVENT": true, "VTODO": true, "VJOURNAL": true}
 
-// cardFields are the properties that become fields, by their names in lower case; lists where one may stand several times.
+// cardFields are the properties that become fields, by their names in lower case; lists where one
+// may stand several times.
 var cardFields = map[string]struct {
 	name string
 	list bool
@@ -26,7 +27,8 @@ var cardFields = map[string]struct {
 	"location": {"location", false}, "organizer": {"organizer", false}, "attendee": {"attendees", true}, "status": {"status", false},
 }
 
-// readCards reads contacts (vCard) and appointments, tasks and journals (iCalendar), one document each.
+// readCards reads contacts (vCard) and appointments, tasks and journals (iCalendar), one document
+// each.
 func (x *source) readCards(br *bufio.Reader) error {
 	lines := lineReader{r: br, limit: x.o.MaxLine}
 	c, all := &card{}, 0
@@ -120,7 +122,8 @@ func (x *source) readCards(br *bufio.Reader) error {
 // quotedText is the front of a property in quoted-printable, as vCard 2.1 has it.
 var quotedText = regexp.MustCompile(`(?i)^[^:]*;(?:ENCODING=)?QUOTED-PRINTABLE[;:]`)
 
-// cutProperty takes a line apart: NAME;PARAM=VALUE:value. Names are in lower case, without the group that they belong to.
+// cutProperty takes a line apart: NAME;PARAM=VALUE:value. Names are in lower case, without the
+// group that they belong to.
 func cutProperty(line string) (name, params, value string) {
 	quoted := false
 	for i, r := range line {
@@ -190,7 +193,8 @@ func (c *card) begin(kind string) {
 	}
 }
 
-// end closes the object of kind with all that is open in it, and tells whether that is the card. An end of what is not open says nothing.
+// end closes the object of kind with all that is open in it, and tells whether that is the card. An
+// end of what is not open says nothing.
 func (c *card) end(kind string) bool {
 	for i, k := range slices.Backward(c.within) {
 		if k == kind {
@@ -295,7 +299,8 @@ func cardTime(params, s string) string {
 	return ""
 }
 
-// cardParam returns a parameter of a property without its quotes; empty where there is none. In quotes a semicolon is part of the value.
+// cardParam returns a parameter of a property without its quotes; empty where there is none. In
+// quotes a semicolon is part of the value.
 func cardParam(params, name string) string {
 	for params != "" {
 		end, quoted := len(params), false

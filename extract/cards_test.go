@@ -178,7 +178,8 @@ func TestCardWithoutEnd(t *testing.T) {
 	}
 }
 
-// A property that goes on over more lines than the limit is left out, and told where it would be kept.
+// A property that goes on over more lines than the limit is left out, and told where it would be
+// kept.
 func TestCardPropertyTooLong(t *testing.T) {
 	long := strings.Repeat("\n some words", 40)
 	for in, want := range map[string]string{"PHOTO:x": "[]", "X-NOTE:x": "[]", "NOTE:x": "[a.vcf:3: NOTE of more bytes than the limit of 200]"} {

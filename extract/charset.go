@@ -46,7 +46,8 @@ func skipBOM(r *bufio.Reader) (_ *bufio.Reader, marked bool) {
 	return r, false
 }
 
-// ofLines are the formats of text whose character set nothing in the file declares; files of inUTF16 may be in UTF-16, too.
+// ofLines are the formats of text whose character set nothing in the file declares; files of
+// inUTF16 may be in UTF-16, too.
 var (
 	ofLines = map[Format]bool{CSV: true, Markdown: true, Text: true, VCF: true, ICS: true}
 	inUTF16 = map[Format]bool{CSV: true, Markdown: true, Text: true, VCF: true, ICS: true, HTML: true, JSONL: true, IPYNB: true, Canvas: true, OPML: true}
@@ -99,7 +100,8 @@ func wholeRunes(b []byte) []byte {
 	return b
 }
 
-// looksUTF16 tells by the beginning of a stream whether it is in UTF-16; nil if not. patient says that the first letters need not be ASCII.
+// looksUTF16 tells by the beginning of a stream whether it is in UTF-16; nil if not. patient says
+// that the first letters need not be ASCII.
 func looksUTF16(br *bufio.Reader, patient bool) encoding.Encoding {
 	head, _ := br.Peek(4)
 	if !patient && bytes.IndexByte(head, 0) < 0 { // one must not wait for more of records
@@ -140,7 +142,8 @@ func allReadable(b []byte, enc encoding.Encoding) bool {
 
 func isPlain(b byte) bool { return ' ' <= b && b < 0x7f || b == '\t' || b == '\n' || b == '\r' }
 
-// ParseEncoding returns the character set of that name in the list of the WHATWG, which browsers go by.
+// ParseEncoding returns the character set of that name in the list of the WHATWG, which browsers go
+// by.
 func ParseEncoding(name string) (encoding.Encoding, error) {
 	enc, err := htmlindex.Get(name)
 	if err != nil || enc == encoding.Replacement {

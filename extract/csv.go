@@ -9,10 +9,12 @@ import (
 	"strings"
 )
 
-// csvReader reads records through a window of the stream that holds at least one record and at most one record of MaxLine bytes and a buffer.
+// csvReader reads records through a window of the stream that holds at least one record and at most
+// one record of MaxLine bytes and a buffer.
 //
-// A record that cannot be right costs its first line only: reading goes on with the second. The commonest fault is a quote that is not
-// closed, and what it swallows up to the next quote are good records.
+// A record that cannot be right costs its first line only: reading goes on with the second. The
+// commonest fault is a quote that is not closed, and what it swallows up to the next quote are good
+// records.
 type csvReader struct {
 	csvParser
 	x       *source
@@ -78,7 +80,8 @@ func holdsLine(b []byte) bool {
 	return i >= 0 && (b[i] == '\n' || i+1 < len(b))
 }
 
-// maxColumns bounds the names of columns, each of which takes far more time and memory than its bytes.
+// maxColumns bounds the names of columns, each of which takes far more time and memory than its
+// bytes.
 const maxColumns = 1 << 18
 
 // header reads the names of the columns.
@@ -177,8 +180,9 @@ func (c *csvReader) emit(line int) error {
 	return c.x.record(line, fields)
 }
 
-// record parses the next record that is neither blank nor broken and has want fields, and reports those that are not so. It returns the line
-// where the record begins; ok is false at the end. For the header want is 0: any number of fields will do, and a broken header is the end.
+// record parses the next record that is neither blank nor broken and has want fields, and reports
+// those that are not so. It returns the line where the record begins; ok is false at the end. For
+// the header want is 0: any number of fields will do, and a broken header is the end.
 func (c *csvReader) record(want int) (line int, ok bool, err error) {
 	for {
 		if err := c.x.ended(); err != nil {
@@ -204,7 +208,8 @@ func (c *csvReader) record(want int) (line int, ok bool, err error) {
 			}
 			return line, true, nil
 		case c.comma == '\t' && !c.literal && bytes.IndexByte(c.firstLine(), '"') >= 0:
-			// Many tab-separated files are written without quoting, so a quote there may be just a quote; where many are, all are.
+			// Many tab-separated files are written without quoting, so a quote there may be just a
+			// quote; where many are, all are.
 			c.reread += int64(n - len(c.firstLine()))
 			c.literal = true
 			if c.spent() {
@@ -252,7 +257,8 @@ func (c *csvReader) problem(n int, status csvStatus, want int) string {
 	return ""
 }
 
-// reject reports the record at the front and passes over its first line; over all of it once rereading has cost as much as reading.
+// reject reports the record at the front and passes over its first line; over all of it once
+// rereading has cost as much as reading.
 func (c *csvReader) reject(n int, status csvStatus, problem string) error {
 	line := c.line
 	first := int64(len(c.firstLine()))
@@ -282,7 +288,8 @@ func (c *csvReader) reject(n int, status csvStatus, problem string) error {
 // spent reports whether parsing again has cost as much as parsing.
 func (c *csvReader) spent() bool { return c.reread > c.parsed/2+c.x.o.MaxLine }
 
-// firstLine returns the line at the front of the window with its end, or the whole window if no line ends in it.
+// firstLine returns the line at the front of the window with its end, or the whole window if no
+// line ends in it.
 func (c *csvReader) firstLine() []byte {
 	b := c.buf[c.start:]
 	i := bytes.IndexAny(b, "\r\n")
@@ -301,8 +308,8 @@ func (c *csvReader) advance(n int) {
 	c.start += n
 }
 
-// skipLine passes over the line at the front, reading on as far as needed, and returns its size. It ends with errNUL when the part beyond
-// the window is binary.
+// skipLine passes over the line at the front, reading on as far as needed, and returns its size. It
+// ends with errNUL when the part beyond the window is binary.
 func (c *csvReader) skipLine() (size int64, err error) {
 	for {
 		first := c.firstLine()
@@ -327,7 +334,8 @@ func (c *csvReader) skipLine() (size int64, err error) {
 	}
 }
 
-// fill reads more of the stream behind the unread part. A large window grows by half, so that parsing it again costs little overall.
+// fill reads more of the stream behind the unread part. A large window grows by half, so that
+// parsing it again costs little overall.
 func (c *csvReader) fill() {
 	c.buf = append(c.buf[:0], c.buf[c.start:]...)
 	c.start = 0

@@ -11,8 +11,8 @@ const (
 	csvAfter              // a quoted field is followed by something other than a delimiter or a line end
 )
 
-// csvParser cuts one record off the front of a buffer, after RFC 4180. Quotes inside unquoted fields are taken as they are; lines end with
-// LF, CRLF or CR.
+// csvParser cuts one record off the front of a buffer, after RFC 4180. Quotes inside unquoted
+// fields are taken as they are; lines end with LF, CRLF or CR.
 type csvParser struct {
 	comma   byte
 	literal bool // quotes have no meaning
@@ -21,8 +21,8 @@ type csvParser struct {
 	ends []int  // where each field ends in text
 }
 
-// parse parses the record at the front of data and returns its size in bytes with its line end. atEOF says that nothing follows data.
-// On an error the fields up to the broken one are in p.
+// parse parses the record at the front of data and returns its size in bytes with its line end.
+// atEOF says that nothing follows data. On an error the fields up to the broken one are in p.
 func (p *csvParser) parse(data []byte, atEOF bool) (n int, status csvStatus) {
 	p.text, p.ends = p.text[:0], p.ends[:0]
 	i := 0
@@ -56,7 +56,8 @@ func (p *csvParser) parse(data []byte, atEOF bool) (n int, status csvStatus) {
 	}
 }
 
-// bare takes an unquoted field from data[i:] and returns where it ends: at a delimiter, a line end or the end of data.
+// bare takes an unquoted field from data[i:] and returns where it ends: at a delimiter, a line end
+// or the end of data.
 func (p *csvParser) bare(data []byte, i int) int {
 	start := i
 	for i < len(data) && data[i] != p.comma && data[i] != '\n' && data[i] != '\r' {
@@ -107,8 +108,9 @@ func (p *csvParser) field(k int) []byte {
 // blank reports whether all fields of the last record are empty or white space.
 func (p *csvParser) blank() bool { return len(bytes.TrimSpace(p.text)) == 0 }
 
-// sniffDelimiter returns the delimiter under which most of the first records of data have as many fields as the first one, and, among equals,
-// more fields. Data with no delimiter at all has one column.
+// sniffDelimiter returns the delimiter under which most of the first records of data have as many
+// fields as the first one, and, among equals, more fields. Data with no delimiter at all has one
+// column.
 func sniffDelimiter(data []byte, atEOF bool) byte {
 	best, bestFields, bestShare := byte(','), 1, -1.0
 	for _, comma := range []byte{',', ';', '\t', '|'} {

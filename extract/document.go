@@ -18,7 +18,8 @@ type Document struct {
 	Offset int64          // bytes of the file or stream, before decompression, that have been read with it; what follows it may be among them
 }
 
-// ItemError is one item of the input that could not be read, or, with Warning, that was read with a reservation.
+// ItemError is one item of the input that could not be read, or, with Warning, that was read with a
+// reservation.
 type ItemError struct {
 	Path    string
 	Line    int // 1-based; 0 if it concerns the whole file

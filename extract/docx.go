@@ -8,7 +8,8 @@ import (
 	"unicode"
 )
 
-// docx reads the text of an Office Open XML document, as Word and others write it: a ZIP archive of XML.
+// docx reads the text of an Office Open XML document, as Word and others write it: a ZIP archive of
+// XML.
 func (x *source) docx(b []byte) (content, error) {
 	r, err := x.archive(b)
 	if err != nil {
@@ -115,7 +116,8 @@ type paragraphStyle struct {
 	level int    // in it
 }
 
-// styles returns the styles that matter, by their ids: ids are in the language of the program, names of built-in styles are not.
+// styles returns the styles that matter, by their ids: ids are in the language of the program,
+// names of built-in styles are not.
 func (r *archive) styles(dir string) map[string]paragraphStyle {
 	styles, id, style := map[string]paragraphStyle{}, "", paragraphStyle{}
 	_ = r.each(path.Join(dir, "styles.xml"), func(t xml.Token) {
@@ -179,8 +181,8 @@ type docxParagraph struct {
 // maxBoxes is the depth of paragraphs in one another to which the outer ones are remembered.
 const maxBoxes = 16
 
-// docxSkipped elements hold what is not to be read: older renderings of what stands beside them, what was moved away, ruby, and what a
-// paragraph or a run was before it was changed.
+// docxSkipped elements hold what is not to be read: older renderings of what stands beside them,
+// what was moved away, ruby, and what a paragraph or a run was before it was changed.
 var docxSkipped = map[string]bool{"Fallback": true, "moveFrom": true, "rt": true, "pPrChange": true, "rPrChange": true}
 
 func (w *docxWriter) token(t xml.Token) {

@@ -99,7 +99,8 @@ func atoi(s string) int {
 	return n
 }
 
-// next counts a paragraph of a level and returns what stands in front of it: empty for a bullet, and where nobody knows.
+// next counts a paragraph of a level and returns what stands in front of it: empty for a bullet,
+// and where nobody knows.
 func (l *docxList) next(level int) string {
 	if l == nil || l.docxNumbers == nil || level < 0 {
 		return ""

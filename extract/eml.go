@@ -53,7 +53,8 @@ func bytesID(b []byte, path string) string {
 	return hex.EncodeToString(sum.Sum(nil)[:16])
 }
 
-// withoutCount takes off a message of Apple Mail the line in front of it, which says how long it is, and what stands behind it.
+// withoutCount takes off a message of Apple Mail the line in front of it, which says how long it
+// is, and what stands behind it.
 func withoutCount(b []byte) []byte {
 	line, rest, ok := bytes.Cut(b, []byte("\n"))
 	n, err := strconv.Atoi(string(bytes.TrimSpace(line)))
@@ -133,8 +134,8 @@ func (c *content) date(t time.Time) {
 	}
 }
 
-// expunged is the bit of Thunderbird's X-Mozilla-Status of a message that was deleted, or moved to another mailbox, and is in the file until
-// that is compacted.
+// expunged is the bit of Thunderbird's X-Mozilla-Status of a message that was deleted, or moved to
+// another mailbox, and is in the file until that is compacted.
 const expunged = 8
 
 // headerLine is a line of the head of a message that is right: a header, or more of one.
@@ -148,7 +149,8 @@ var (
 	errTextTooLong = errors.New("its text is longer than the limit")
 )
 
-// parseMessage takes a message apart. Where that fails it passes over what is no header in its head, as mailboxes and old programs left it.
+// parseMessage takes a message apart. Where that fails it passes over what is no header in its
+// head, as mailboxes and old programs left it.
 func parseMessage(in io.Reader) (mail.Header, io.Reader, error) {
 	body := bufio.NewReader(in)
 	var head []byte
@@ -342,7 +344,8 @@ func unflowed(s string, deleteSpace bool) string {
 	return out.String()
 }
 
-// What a text may hold that is not for people: files in uuencode, and signatures, keys and ciphers of PGP.
+// What a text may hold that is not for people: files in uuencode, and signatures, keys and ciphers
+// of PGP.
 var (
 	uuencoded = regexp.MustCompile("(?m)^begin [0-7]{3,4} \\S.*\n(?:[!-`][ -`]{0,61}\n)+ ?\n?end$\n?")
 	armored   = regexp.MustCompile(`(?ms)^-----BEGIN PGP (?:SIGNATURE|MESSAGE|PUBLIC KEY BLOCK)-----$.*?^-----END PGP [A-Z ]+-----$\n?`)

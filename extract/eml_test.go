@@ -60,7 +60,8 @@ func TestEML(t *testing.T) {
 	}
 }
 
-// The names of attachments are found; the picture in a signature, a signature, and the preview that HTML hides are not.
+// The names of attachments are found; the picture in a signature, a signature, and the preview that
+// HTML hides are not.
 func TestAttachments(t *testing.T) {
 	const message = "From: a@example.org\nSubject: Invoice\nContent-Type: multipart/mixed; boundary=A\n\n" +
 		"--A\nContent-Type: text/html\n\n<div style=\"color:red; Display : none!important\">Preview<div>x</div></div><p>The text.<p style='display:none'>open</p>\n" +

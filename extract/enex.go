@@ -159,7 +159,8 @@ func (l *noteLimit) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// dataCut leaves out the attachments of notes, which are in base64 between <data> and </data>, but for the ends of their lines.
+// dataCut leaves out the attachments of notes, which are in base64 between <data> and </data>, but
+// for the ends of their lines.
 type dataCut struct {
 	r    *bufio.Reader
 	tag  bool // inside <data ...>

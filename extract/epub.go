@@ -118,7 +118,8 @@ func (r *archive) chapter(name string, out *textBuilder) error {
 	})
 }
 
-// encrypted returns the names, in lower case, of the members that are encrypted; often they are fonts alone.
+// encrypted returns the names, in lower case, of the members that are encrypted; often they are
+// fonts alone.
 func (r *archive) encrypted() map[string]bool {
 	names := map[string]bool{}
 	_ = r.each("meta-inf/encryption.xml", func(t xml.Token) { // what cannot be read says nothing

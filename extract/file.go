@@ -25,7 +25,8 @@ type File struct {
 	rival  string // the path that has brought this id before; empty: none
 }
 
-// Taken reports whether another path of the same call of [Files] has brought a file of the same id. Read refuses it, but for records.
+// Taken reports whether another path of the same call of [Files] has brought a file of the same id.
+// Read refuses it, but for records.
 func (f File) Taken() bool { return f.rival != "" }
 
 // Result is what the reading of one file came to.
@@ -39,7 +40,8 @@ type Result struct {
 	Inside []Inside    // what was read inside it, by format: attachments, members of archives
 }
 
-// Read reads the documents of a file, as [Reader] does. Files of one call of [Files] may be read at the same time.
+// Read reads the documents of a file, as [Reader] does. Files of one call of [Files] may be read at
+// the same time.
 func (f File) Read(ctx context.Context, emit func(Document) error, fail func(ItemError) error) (Result, error) {
 	f.o.Progress = nil
 	var stats Stats
@@ -79,8 +81,8 @@ func (f File) open() (*os.File, fs.FileInfo, error) {
 	return in, info, nil
 }
 
-// openFile opens the path. A link that has taken the place of a file in a folder, or of a folder on the way, since it was looked at does not
-// lead out of the folder that was given.
+// openFile opens the path. A link that has taken the place of a file in a folder, or of a folder on
+// the way, since it was looked at does not lead out of the folder that was given.
 func (f File) openFile() (*os.File, error) {
 	if f.within == "" {
 		return os.OpenFile(f.Path, openFlags, 0)
@@ -101,7 +103,8 @@ type notRegular struct{ mode fs.FileMode }
 
 func (e notRegular) Error() string { return fileKind(e.mode) + ", not a regular file" }
 
-// hasRecords reports whether a file of which the name does not tell looks like records, whose ids are their own.
+// hasRecords reports whether a file of which the name does not tell looks like records, whose ids
+// are their own.
 func (f File) hasRecords() bool {
 	in, _, err := f.open()
 	if err != nil {

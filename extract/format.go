@@ -47,7 +47,8 @@ var formatNames = [...]string{Auto: "auto", JSONL: "jsonl", CSV: "csv", Markdown
 var formatNouns = [...]string{Auto: "auto", JSONL: "JSON", CSV: "CSV", Markdown: "Markdown", HTML: "HTML", Text: "plain text", PDF: "PDF", DOCX: "a Word document", EML: "a message", IPYNB: "a notebook",
 	EPUB: "an e-book", ODF: "an OpenDocument", PPTX: "a presentation", XLSX: "a workbook", RTF: "RTF", ENEX: "notes of Evernote", VCF: "contacts", ICS: "a calendar", Canvas: "a canvas", OPML: "an outline", MSG: "a message", Feed: "a feed", XLS: "a workbook", Archive: "an archive"}
 
-// ofRecords reports whether files of that format are many documents, whose ids are their own; a mailbox is one, too.
+// ofRecords reports whether files of that format are many documents, whose ids are their own; a
+// mailbox is one, too.
 func (f Format) ofRecords() bool {
 	return f == JSONL || f == CSV || f == ENEX || f == VCF || f == ICS || f == Feed
 }
@@ -65,7 +66,8 @@ func Formats() []string { return slices.Clone(formatNames[:]) }
 
 var formatSynonyms = map[string]Format{"": Auto, "ndjson": JSONL, "json": JSONL, "tsv": CSV, "markdown": Markdown, "htm": HTML, "text": Text, "odt": ODF, "ods": ODF, "odp": ODF, "rss": Feed, "atom": Feed, "xml": Feed, "zip": Archive, "tar": Archive}
 
-// ParseFormat returns the format of that name, one of [Formats] or of their usual synonyms in any case; the empty one is auto.
+// ParseFormat returns the format of that name, one of [Formats] or of their usual synonyms in any
+// case; the empty one is auto.
 func ParseFormat(s string) (Format, error) {
 	name := strings.ToLower(s)
 	if i := slices.Index(formatNames[:], name); i >= 0 {
@@ -89,14 +91,16 @@ var formatByExt = map[string]Format{
 	".zip": Archive, ".tar": Archive, ".tgz": Archive,
 }
 
-// savedAs names, for files of office programs and others that are not read, what those programs save that is.
+// savedAs names, for files of office programs and others that are not read, what those programs
+// save that is.
 var savedAs = map[string]string{
 	".doc": ".docx", ".pages": ".docx", ".xlsb": ".xlsx", ".numbers": ".xlsx", ".ppt": ".pptx", ".key": ".pptx",
 	".mobi": ".epub", ".azw3": ".epub", ".pst": ".mbox",
 }
 
-// Detect recognises a format by the extension of name, without a trailing .gz, and, where name has no extension, by head, the first bytes
-// of the (decompressed) content. It reports false for an extension that it does not know and for content that is not text.
+// Detect recognises a format by the extension of name, without a trailing .gz, and, where name has
+// no extension, by head, the first bytes of the (decompressed) content. It reports false for an
+// extension that it does not know and for content that is not text.
 func Detect(name string, head []byte) (Format, bool) {
 	ext := extension(name)
 	if f, ok := byName(name); ok {
@@ -123,14 +127,16 @@ func byName(name string) (Format, bool) {
 	return f, ok
 }
 
-// maildir is the path of a message in a Maildir: a time, something unique and the name of a host, and flags behind a colon or what stands for it.
+// maildir is the path of a message in a Maildir: a time, something unique and the name of a host,
+// and flags behind a colon or what stands for it.
 var maildir = regexp.MustCompile(`(?:^|[/\\])(?:cur|new)[/\\]\d{9,10}(?:_\d+)?\.[^./\\]+\.[^/\\]+$`)
 
 func inMaildir(name string) bool {
 	return maildir.MatchString(name) && formatByExt[extension(name)] == Auto
 }
 
-// extension returns the lower-case extension of name, looking through .gz. A name such as ".profile" has none.
+// extension returns the lower-case extension of name, looking through .gz. A name such as
+// ".profile" has none.
 func extension(name string) string {
 	base := strings.ToLower(filepath.Base(name))
 	base = strings.TrimSuffix(base, ".gz")
@@ -167,7 +173,8 @@ func detectContent(head []byte) (Format, bool) {
 	return Text, true
 }
 
-// startsJSON reports whether the first byte after the opening bracket and white space is one of next.
+// startsJSON reports whether the first byte after the opening bracket and white space is one of
+// next.
 func startsJSON(s []byte, next string) bool {
 	rest := bytes.TrimLeft(s[1:], " \t\r\n")
 	return len(rest) > 0 && strings.IndexByte(next, rest[0]) >= 0
@@ -193,8 +200,8 @@ func startsHTML(s []byte) bool {
 	return false
 }
 
-// isText reports whether head holds no NUL and few other control characters. Bytes that are not UTF-8 are allowed: old files use other
-// character sets.
+// isText reports whether head holds no NUL and few other control characters. Bytes that are not
+// UTF-8 are allowed: old files use other character sets.
 func isText(head []byte) bool {
 	control := 0
 	for i := 0; i < len(head); {

@@ -10,7 +10,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// maxFrontMatter is the size in bytes beyond which a text that begins with a rule has no front matter.
+// maxFrontMatter is the size in bytes beyond which a text that begins with a rule has no front
+// matter.
 const maxFrontMatter = 64 << 10
 
 // badLine is a line of front matter that is passed over.
@@ -19,8 +20,9 @@ type badLine struct {
 	reason string
 }
 
-// frontMatter takes the lines between two lines of "---" (YAML) or "+++" (TOML) off the front of s, or an object of JSON, as Hugo has them. Line
-// ends are LF. What cannot be read comes back in bad. If there is no front matter, as where no line between the rules has a key, body is s.
+// frontMatter takes the lines between two lines of "---" (YAML) or "+++" (TOML) off the front of s,
+// or an object of JSON, as Hugo has them. Line ends are LF. What cannot be read comes back in bad.
+// If there is no front matter, as where no line between the rules has a key, body is s.
 func frontMatter(s string) (fields map[string]any, body string, bad []badLine) {
 	ok := false
 	first, rest, _ := strings.Cut(s, "\n")
@@ -47,8 +49,8 @@ func frontMatter(s string) (fields map[string]any, body string, bad []badLine) {
 	return fields, body, bad
 }
 
-// jsonFields takes an object of JSON off the front of s, and reports false where none stands there whose last line it has for itself. Values are
-// read as those of YAML are, which JSON is a part of.
+// jsonFields takes an object of JSON off the front of s, and reports false where none stands there
+// whose last line it has for itself. Values are read as those of YAML are, which JSON is a part of.
 func jsonFields(s string) (fields map[string]any, body string, bad []badLine, ok bool) {
 	d := json.NewDecoder(strings.NewReader(s[:min(len(s), maxFrontMatter)]))
 	var head json.RawMessage
@@ -82,8 +84,9 @@ func tomlFields(head string) (fields map[string]any, bad []badLine, ok bool) {
 	return fields, bad, true
 }
 
-// lineFields reads head line by line, as people write it: "key: value" with plain, quoted and [a, b] values, lists of "- item" lines, and
-// text blocks after | and >. It reports false for a text between two rules, where no line has a key.
+// lineFields reads head line by line, as people write it: "key: value" with plain, quoted and [a,
+// b] values, lists of "- item" lines, and text blocks after | and >. It reports false for a text
+// between two rules, where no line has a key.
 func lineFields(head string) (fields map[string]any, bad []badLine, ok bool) {
 	fields = make(map[string]any)
 	lines := strings.Split(head, "\n")
@@ -184,7 +187,8 @@ func yamlFields(head string) (fields map[string]any, bad []badLine, ok bool) {
 // noKey is the reason of a map with a key such as {a}, as in {{title}} of templates.
 const noKey = "a key is no text"
 
-// yamlValue returns the value of a node without what is empty in it; lists in a list are part of it.
+// yamlValue returns the value of a node without what is empty in it; lists in a list are part of
+// it.
 func yamlValue(n *yaml.Node, depth int) (v any, reason string) {
 	if depth > maxNesting {
 		return nil, "nested too deeply"
@@ -266,7 +270,8 @@ func cutKey(l string) (key, value string, ok bool) {
 	return strings.TrimSpace(key), strings.TrimSpace(value), true
 }
 
-// indented returns the lines at the front that belong to the key before them: indented ones, list items and blank ones between those.
+// indented returns the lines at the front that belong to the key before them: indented ones, list
+// items and blank ones between those.
 func indented(lines []string) []string {
 	n := 0
 	for i, l := range lines {
@@ -316,7 +321,8 @@ func textBlock(block []string, folded bool) string {
 	return strings.TrimSpace(strings.Join(out, sep))
 }
 
-// scalar reads a value on one line: nil for null, a list for [a, b], else a bool, a number or a string.
+// scalar reads a value on one line: nil for null, a list for [a, b], else a bool, a number or a
+// string.
 func scalar(s string) any {
 	if strings.HasPrefix(s, "[") && strings.HasSuffix(s, "]") && len(s) >= 2 {
 		list := []any{}
@@ -354,7 +360,8 @@ func splitList(s string) []string {
 			start = i + 1
 		}
 	}
-	// A list in a list would make scalar recurse as deep as the input says; brackets are part of the text there.
+	// A list in a list would make scalar recurse as deep as the input says; brackets are part of
+	// the text there.
 	out = append(out, strings.TrimSpace(s[start:]))
 	for i, item := range out {
 		out[i] = strings.Trim(item, "[]")

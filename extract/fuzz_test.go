@@ -88,7 +88,8 @@ func FuzzTwins(f *testing.F) {
 	f.Add([]byte("a,\"b\"\n"))
 	f.Add([]byte(`[{"a":"]"},1]`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		// A CR that does not stand before LF ends a line here and is text there; NUL is no matter of this layer.
+		// A CR that does not stand before LF ends a line here and is text there; NUL is no matter
+		// of this layer.
 		if !bytes.Contains(bytes.ReplaceAll(data, []byte("\r\n"), nil), []byte("\r")) {
 			compareCSV(t, data)
 		}

@@ -48,8 +48,8 @@ func (b *bombReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// gunzip unpacks r if it begins with the magic bytes of gzip. Packed twice is an error: it serves nobody but makers of bombs.
-// packed must count what r reads.
+// gunzip unpacks r if it begins with the magic bytes of gzip. Packed twice is an error: it serves
+// nobody but makers of bombs. packed must count what r reads.
 func gunzip(r *bufio.Reader, packed *countReader, o Options) (_ *bufio.Reader, unpacked bool, _ error) {
 	if !isGzip(r) {
 		return r, false, nil

@@ -152,7 +152,8 @@ func TestUnclosedQuote(t *testing.T) {
 	if docs != rows || len(fails) != 1 || fails[0] != want {
 		t.Errorf("%d documents, want %d; errors %q, want %q", docs, rows, fails, want)
 	}
-	// A map of fields and two strings for each row, and twice the window; the window is what must not grow.
+	// A map of fields and two strings for each row, and twice the window; the window is what must
+	// not grow.
 	if perRow := float64(n) / rows; perRow > 800 {
 		t.Errorf("%.0f bytes allocated per row", perRow)
 	}

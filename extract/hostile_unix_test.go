@@ -113,8 +113,8 @@ func TestWalkDepth(t *testing.T) {
 	}
 }
 
-// TestLinkInThePlaceOfAFile puts links in the place of a file, and of its folder, after they were found and before they are read: what lies outside
-// the folder that was given is not read.
+// TestLinkInThePlaceOfAFile puts links in the place of a file, and of its folder, after they were
+// found and before they are read: what lies outside the folder that was given is not read.
 func TestLinkInThePlaceOfAFile(t *testing.T) {
 	root := t.TempDir()
 	in, outside := filepath.Join(root, "in"), filepath.Join(root, "outside")

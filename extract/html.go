@@ -65,7 +65,8 @@ func (x *source) readHTML(s string, how htmlWriter) (*htmlWriter, error) {
 	return w, err
 }
 
-// decodeHTML returns b as UTF-8: decoded by its byte order mark, else by its meta element, else as other text is.
+// decodeHTML returns b as UTF-8: decoded by its byte order mark, else by its meta element, else as
+// other text is.
 func (x *source) decodeHTML(b []byte) (string, error) {
 	if x.marked {
 		return x.text(0, b)
@@ -104,10 +105,12 @@ func isCharmap(name string) bool {
 	return err == nil && ok
 }
 
-// declaredCharset returns the character set that a meta element in the first 1,024 bytes names; nil if none does.
+// declaredCharset returns the character set that a meta element in the first 1,024 bytes names; nil
+// if none does.
 func declaredCharset(b []byte) (encoding.Encoding, string) {
-	// DetermineEncoding does not say whether it found a declaration or guessed. With ASCII and one character of UTF-8, not at the end, its guess is UTF-8,
-	// without that character it is Windows-1252: what comes out both times has been declared.
+	// DetermineEncoding does not say whether it found a declaration or guessed. With ASCII and one
+	// character of UTF-8, not at the end, its guess is UTF-8, without that character it is
+	// Windows-1252: what comes out both times has been declared.
 	head := bytes.Clone(b[:min(len(b), 1000)])
 	for i, c := range head {
 		if c >= 0x80 {

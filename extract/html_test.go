@@ -60,7 +60,8 @@ func TestHTMLPages(t *testing.T) {
 	}
 }
 
-// A page without text that lies among others is passed over like an empty file; alone it is an error.
+// A page without text that lies among others is passed over like an empty file; alone it is an
+// error.
 func TestHTMLWithoutText(t *testing.T) {
 	redirect := `<html><head><meta http-equiv="refresh" content="0; url=b.html"></head><body></body></html>`
 	dir := t.TempDir()

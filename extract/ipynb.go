@@ -9,8 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// notebookReader reads what matters of a Jupyter notebook: its cells, which up to version 3 of the format lie in worksheets. It has one cell
-// at a time in memory.
+// notebookReader reads what matters of a Jupyter notebook: its cells, which up to version 3 of the
+// format lie in worksheets. It has one cell at a time in memory.
 type notebookReader struct {
 	x  *source
 	d  *json.Decoder
@@ -48,7 +48,8 @@ type passed struct{}
 
 func (passed) UnmarshalJSON([]byte) error { return nil }
 
-// ipynb reads the text and the code of a Jupyter notebook, as Markdown; what the code has put out is left out.
+// ipynb reads the text and the code of a Jupyter notebook, as Markdown; what the code has put out
+// is left out.
 func (x *source) ipynb(b []byte) (content, error) {
 	if !utf8.Valid(b) {
 		s, err := x.text(0, b)
@@ -67,7 +68,8 @@ func (x *source) ipynb(b []byte) (content, error) {
 	return x.markdown([]byte(strings.ReplaceAll(r.md.String(), "\x00", "\ufffd")))
 }
 
-// members reads those members of an object that hold cells: cells, and worksheets unless it is empty.
+// members reads those members of an object that hold cells: cells, and worksheets unless it is
+// empty.
 func (r *notebookReader) members(cells, worksheets string) error {
 	if err := r.open('{'); err != nil {
 		return err

@@ -21,7 +21,8 @@ func (x *source) readJSON(br *bufio.Reader) error {
 	if len(first) == 0 {
 		return x.warnf(0, "no records")
 	}
-	// A .json file is lines only if its first line is complete; any other one unless that line is a lone bracket.
+	// A .json file is lines only if its first line is complete; any other one unless that line is a
+	// lone bracket.
 	byLine := string(bytes.TrimSpace(first)) != "{"
 	if extension(x.name) == ".json" {
 		byLine = json.Valid(first)
@@ -35,8 +36,9 @@ func (x *source) readJSON(br *bufio.Reader) error {
 	return x.readJSONValues(&valueReader{r: br, limit: x.o.MaxLine, line: blank + 1})
 }
 
-// firstLine passes over white space and returns the number of line ends in it and, without reading on, the first line that follows: all of
-// it, or as much as the buffer holds. It is empty at the end of the stream.
+// firstLine passes over white space and returns the number of line ends in it and, without reading
+// on, the first line that follows: all of it, or as much as the buffer holds. It is empty at the
+// end of the stream.
 func firstLine(br *bufio.Reader) (blank int, line []byte, err error) {
 	for {
 		c, err := br.ReadByte()
@@ -153,7 +155,8 @@ func decodeObject(s string) (map[string]any, error) {
 	return fields, nil
 }
 
-// convertNumbers replaces each json.Number in v, a map or a slice, by a float64, except whole numbers that a float64 would change.
+// convertNumbers replaces each json.Number in v, a map or a slice, by a float64, except whole
+// numbers that a float64 would change.
 func convertNumbers(v any) error {
 	switch v := v.(type) {
 	case map[string]any:

@@ -7,8 +7,9 @@ import (
 	"io"
 )
 
-// valueReader cuts a stream of JSON values, or the elements of one JSON array, into single values without decoding them. Values longer than
-// limit are skipped and measured, not kept. It counts brackets only; whether a value is valid is for the decoder to say.
+// valueReader cuts a stream of JSON values, or the elements of one JSON array, into single values
+// without decoding them. Values longer than limit are skipped and measured, not kept. It counts
+// brackets only; whether a value is valid is for the decoder to say.
 type valueReader struct {
 	r     *bufio.Reader
 	limit int64
@@ -20,8 +21,9 @@ type valueReader struct {
 	size         int64
 }
 
-// next returns the next value, valid until the next call, and the line where it begins. A value longer than limit comes back as nil with its
-// size. At the end it returns io.EOF. Any other error means that the rest cannot be read; line says where.
+// next returns the next value, valid until the next call, and the line where it begins. A value
+// longer than limit comes back as nil with its size. At the end it returns io.EOF. Any other error
+// means that the rest cannot be read; line says where.
 func (v *valueReader) next() (value []byte, size int64, line int, err error) {
 	c, err := v.separator()
 	line = v.line
@@ -141,7 +143,8 @@ func (v *valueReader) scanString() error {
 			}
 			v.keep(c)
 		case '\n':
-			// JSON writes line ends inside strings as \n. Going on would take the text outside strings for strings up to the end.
+			// JSON writes line ends inside strings as \n. Going on would take the text outside
+			// strings for strings up to the end.
 			return fmt.Errorf("a string is not closed at the end of line %d", v.line-1)
 		case 0:
 			return errNUL

@@ -28,7 +28,8 @@ func (k *kept) grow(n int) error {
 	return nil
 }
 
-// readAll appends what is left of r, at most limit bytes and one more. held is the error of grow, err that of r.
+// readAll appends what is left of r, at most limit bytes and one more. held is the error of grow,
+// err that of r.
 func (k *kept) readAll(r io.Reader, limit int64) (err, held error) {
 	const least = 512 // room for one read
 	if k.x.info != nil && !k.x.packed {

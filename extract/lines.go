@@ -7,10 +7,12 @@ import (
 	"io"
 )
 
-// errNUL is what a stream of lines ends with when an over-long line holds NUL bytes: it is binary, perhaps a sparse file of any size.
+// errNUL is what a stream of lines ends with when an over-long line holds NUL bytes: it is binary,
+// perhaps a sparse file of any size.
 var errNUL = errors.New("binary data (NUL bytes)")
 
-// lineReader gives the lines of a stream, each at most limit bytes long. Longer ones are skipped and measured, not kept.
+// lineReader gives the lines of a stream, each at most limit bytes long. Longer ones are skipped
+// and measured, not kept.
 type lineReader struct {
 	r     *bufio.Reader
 	limit int64
@@ -18,8 +20,8 @@ type lineReader struct {
 	buf   []byte
 }
 
-// next returns the next line without its end, valid until the next call. A line longer than limit comes back as nil with its size.
-// At the end it returns io.EOF, or the error of the stream.
+// next returns the next line without its end, valid until the next call. A line longer than limit
+// comes back as nil with its size. At the end it returns io.EOF, or the error of the stream.
 func (l *lineReader) next() (line []byte, size int64, err error) {
 	l.buf = l.buf[:0]
 	for {

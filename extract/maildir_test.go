@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// Messages of a Maildir are known by their place, whatever their names end with, and have the id that they have in a mailbox.
+// Messages of a Maildir are known by their place, whatever their names end with, and have the id
+// that they have in a mailbox.
 func TestMaildir(t *testing.T) {
 	dir := t.TempDir()
 	const letter = "From: a@example.org\nSubject: %s\n%s\nFrom b@example.org Mon Jan  1 10:00:00 2024 is text here.\n"

@@ -19,8 +19,9 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// markdownParser is safe for concurrent use. The table extension is left out: it fills up each short row to the width of the header, so that
-// 64 KiB of input make a hundred million cells; paragraphs that are tables are recognised in markdownWriter.paragraph instead.
+// markdownParser is safe for concurrent use. The table extension is left out: it fills up each
+// short row to the width of the header, so that 64 KiB of input make a hundred million cells;
+// paragraphs that are tables are recognised in markdownWriter.paragraph instead.
 var markdownParser = func() parser.Parser {
 	p := goldmark.New(goldmark.WithExtensions(gext.Strikethrough, gext.TaskList)).Parser()
 	p.AddOptions(parser.WithInlineParsers(util.Prioritized(noteLinks{}, 150), util.Prioritized(noteMarks{}, 500))) // links of notes before others, which have 200
@@ -29,8 +30,8 @@ var markdownParser = func() parser.Parser {
 	return p
 }()
 
-// markdownChunk is the size in bytes from which a text is parsed in sections. Several constructs take the parser quadratic time, 32 KiB of the
-// worst of them about half a second.
+// markdownChunk is the size in bytes from which a text is parsed in sections. Several constructs
+// take the parser quadratic time, 32 KiB of the worst of them about half a second.
 const markdownChunk = 32 << 10
 
 func (x *source) markdown(b []byte) (content, error) {
@@ -98,9 +99,11 @@ func (x *source) writeMarkdown(w *markdownWriter, body string, start time.Time) 
 	return nil
 }
 
-// sectionEnd returns where to cut the next piece off s: all of it if it is small; else before the last heading of its first 32 KiB that
-// stands outside a code fence, failing that after the last blank line that no indented line follows, failing that after the last line.
-// open is the line that opens the code fence in which s begins, empty where it begins in none; next is that of what is behind the cut.
+// sectionEnd returns where to cut the next piece off s: all of it if it is small; else before the
+// last heading of its first 32 KiB that stands outside a code fence, failing that after the last
+// blank line that no indented line follows, failing that after the last line. open is the line that
+// opens the code fence in which s begins, empty where it begins in none; next is that of what is
+// behind the cut.
 func sectionEnd(s, open string) (cut int, next string) {
 	if len(s) <= markdownChunk {
 		return len(s), ""
@@ -147,7 +150,8 @@ func sectionEnd(s, open string) (cut int, next string) {
 	return cut, open
 }
 
-// codeFence returns the run of backticks or tildes that opens or closes a code fence, and what follows it; mark is empty for other lines.
+// codeFence returns the run of backticks or tildes that opens or closes a code fence, and what
+// follows it; mark is empty for other lines.
 func codeFence(l string) (mark, info string) {
 	l = strings.TrimLeft(l, " ")
 	if l == "" || l[0] != '`' && l[0] != '~' {
@@ -331,7 +335,8 @@ func (w *markdownWriter) listItem(n *ast.ListItem, entering bool) {
 // tableRule is the second line of a table: | --- | :-: |
 var tableRule = regexp.MustCompile(`^[ \t]*\|?[ \t]*:?-+:?[ \t]*(\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$`)
 
-// paragraph begins or ends a paragraph. If it is a table, its rows are kept as lines, without the rule and the outer bars.
+// paragraph begins or ends a paragraph. If it is a table, its rows are kept as lines, without the
+// rule and the outer bars.
 func (w *markdownWriter) paragraph(n *ast.Paragraph, entering bool) {
 	if entering {
 		if n.PreviousSibling() != nil || !isListItem(n.Parent()) {
@@ -423,7 +428,8 @@ func (w *markdownWriter) text(n *ast.Text) {
 	_, code := n.Parent().(*ast.CodeSpan)
 	s := string(raw)
 	if !n.IsRaw() && !code && bytes.ContainsAny(raw, `\&`) {
-		// Backslashes and entities are undone together, as CommonMark has it, by the writer of the HTML renderer.
+		// Backslashes and entities are undone together, as CommonMark has it, by the writer of the
+		// HTML renderer.
 		var b bytes.Buffer
 		bw := bufio.NewWriter(&b)
 		ghtml.DefaultWriter.Write(bw, raw)

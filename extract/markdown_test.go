@@ -35,7 +35,8 @@ func TestMarkdownSections(t *testing.T) {
 	}
 }
 
-// TestLongCodeFence reads code of more than one section: what is in it is code, and what is behind it is text again.
+// TestLongCodeFence reads code of more than one section: what is in it is code, and what is behind
+// it is text again.
 func TestLongCodeFence(t *testing.T) {
 	for _, fence := range []string{"```sh", "~~~", "````md\n```\n# no end yet", "  ```"} {
 		mark, _ := codeFence(fence[:strings.IndexByte(fence+"\n", '\n')])

@@ -7,12 +7,14 @@ import (
 	"unicode/utf8"
 )
 
-// markups take the markup off plain texts that have some, lightly and line by line, by the extension of the file. Line ends are LF.
+// markups take the markup off plain texts that have some, lightly and line by line, by the
+// extension of the file. Line ends are LF.
 var markups = map[string]func(string) content{
 	".org": orgText, ".rst": rstText, ".adoc": adocText, ".asciidoc": adocText, ".tex": texText, ".srt": subtitles, ".vtt": subtitles,
 }
 
-// maxMarkedLine is the length in bytes from which a line is kept as it stands: on long ones the expressions may take quadratic time.
+// maxMarkedLine is the length in bytes from which a line is kept as it stands: on long ones the
+// expressions may take quadratic time.
 const maxMarkedLine = 4 << 10
 
 // plainLines collects the lines of a text without its markup.
@@ -114,7 +116,8 @@ func orgText(s string) content {
 	return c
 }
 
-// orgDrawer returns how many lines behind the first one its drawer of properties or of a log ends; 0 if it begins none.
+// orgDrawer returns how many lines behind the first one its drawer of properties or of a log ends;
+// 0 if it begins none.
 func orgDrawer(lines []string) int {
 	switch strings.ToUpper(strings.TrimSpace(lines[0])) {
 	case ":PROPERTIES:", ":LOGBOOK:", ":CLOCK:":

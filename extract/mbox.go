@@ -8,16 +8,19 @@ import (
 	"regexp"
 )
 
-// certain is the line in front of each message of a mailbox, with the date as mail programs write it.
+// certain is the line in front of each message of a mailbox, with the date as mail programs write
+// it.
 var certain = regexp.MustCompile(`^From \S+ +[A-Z][a-z]{2} [A-Z][a-z]{2} +\d{1,2} \d\d:\d\d(:\d\d)?( .*)? \d{4}\b`)
 
-// likely is such a line, too, where it stands behind a blank one and before a header. Else it is text.
+// likely is such a line, too, where it stands behind a blank one and before a header. Else it is
+// text.
 var likely = regexp.MustCompile(`^From .*\d\d:\d\d.*\d{4}`)
 
 // maxEnvelope is how many bytes of a line are looked at.
 const maxEnvelope = 512
 
-// isEnvelope reports whether a message of a mailbox begins with line. next returns what stands behind it.
+// isEnvelope reports whether a message of a mailbox begins with line. next returns what stands
+// behind it.
 func isEnvelope(line []byte, behindBlank bool, next func() []byte) bool {
 	if !bytes.HasPrefix(line, []byte("From ")) {
 		return false
@@ -81,7 +84,8 @@ func (x *source) readMailbox(br *bufio.Reader) error {
 	}
 }
 
-// readLetter reads a file of a Maildir, which is one message: its name changes as the message is read and moved, its Message-ID does not.
+// readLetter reads a file of a Maildir, which is one message: its name changes as the message is
+// read and moved, its Message-ID does not.
 func (x *source) readLetter(br *bufio.Reader) error {
 	message := kept{x: x}
 	defer message.drop()

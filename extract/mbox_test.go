@@ -33,7 +33,8 @@ func TestMailbox(t *testing.T) {
 			}
 		})
 	}
-	// What ends without a blank line ends where the date of the next one is as mail programs write it.
+	// What ends without a blank line ends where the date of the next one is as mail programs write
+	// it.
 	box = strings.TrimRight(one, "\n") + "\nFrom all of us at 10:00, 2023\n" + strings.Replace(one, "<1@", "<2@", 1) + "bye\n" +
 		"From - Mon Jan 02 10:00:00 +0000 2023\r\nSubject: Three\r\nMessage-ID: <3@example.org>\r\n\r\nend\r\n"
 	ids := ""
@@ -43,7 +44,8 @@ func TestMailbox(t *testing.T) {
 	if ids != "1@example.org:1 2@example.org:12 3@example.org:24 " {
 		t.Errorf("without blank lines: %s", ids)
 	}
-	// A line of text is no envelope, though it has a time and a year; nor is the first line of a text.
+	// A line of text is no envelope, though it has a time and a year; nor is the first line of a
+	// text.
 	const text = "From 10:30 on 5 May 2024 it is open.\nBring cake."
 	box = "From an exporter, 2 Jan 10:00 2023\nMessage-ID: <1@example.org>\nSubject: One\n\nDear all,\n\n" + text + "\n\nFrom - 2023-01-02 10:00:00 (year 2023)\nSubject: Two\nMessage-ID: <2@example.org>\n\nbye\n"
 	out := readBytes(t, []byte(box), "a.mbox", Options{})

@@ -18,7 +18,8 @@ func (x *source) isSavedPage() bool {
 
 var errNoPage = errors.New("it has no page")
 
-// savedPage reads a page with its address. It is the first part that is HTML; the others are its pictures, styles and frames.
+// savedPage reads a page with its address. It is the first part that is HTML; the others are its
+// pictures, styles and frames.
 func (x *source) savedPage(h mail.Header, body io.Reader) (content, error) {
 	b, err := firstPage(h, body, x.o.MaxText)
 	if err != nil {

@@ -12,7 +12,8 @@ const savedPage = "From: <Saved by Blink>\r\nSnapshot-Content-Location: https://
 	"<body><h1>Chains</h1><p>Push the pin=20out.</p></body></html>\r\n" +
 	"--B\r\nContent-Type: text/css\r\n\r\nbody { color: red; }\r\n--B\r\nContent-Type: text/html\r\n\r\n<p>An advertisement\r\n--B--\r\n"
 
-// A page that a browser saved as one file is read as the page: without its frames, styles and the browser's name.
+// A page that a browser saved as one file is read as the page: without its frames, styles and the
+// browser's name.
 func TestSavedPage(t *testing.T) {
 	const fields = `{"lang":"en","path":"a.mhtml","text":"Chains\n\nPush the pin out.","title":"Chains – Bikes","url":"https://example.org/bikes?a=1"}`
 	untitled := strings.Replace(savedPage, "<title>Chai=\r\nns =E2=80=93 Bikes</title>", "", 1)

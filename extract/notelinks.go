@@ -11,8 +11,9 @@ import (
 	gtext "github.com/yuin/goldmark/text"
 )
 
-// noteLinks reads what Obsidian, Logseq and other programs for notes have beside CommonMark: links to notes, such as [[Note]],
-// [[folder/Note#Heading|text]] and ![[picture.png|300]], as the text that is shown for them, and the marks of callouts, such as > [!warning]- Title.
+// noteLinks reads what Obsidian, Logseq and other programs for notes have beside CommonMark: links
+// to notes, such as [[Note]], [[folder/Note#Heading|text]] and ![[picture.png|300]], as the text
+// that is shown for them, and the marks of callouts, such as > [!warning]- Title.
 type noteLinks struct{}
 
 // Trigger is the characters at which Parse is asked.
@@ -23,7 +24,8 @@ const maxNoteLink = 500
 
 var calloutMark = regexp.MustCompile(`^\[!([A-Za-z][A-Za-z-]{0,30})\][+-]?[ \t]*`)
 
-// Parse returns the text that takes the place of a link, or of the mark of a callout, which IsRaw; nil where neither begins here.
+// Parse returns the text that takes the place of a link, or of the mark of a callout, which IsRaw;
+// nil where neither begins here.
 func (noteLinks) Parse(parent ast.Node, block gtext.Reader, _ parser.Context) ast.Node {
 	line, _ := block.PeekLine()
 	line = line[:min(len(line), maxNoteLink)]
@@ -91,7 +93,8 @@ func shownLink(s string, embedded bool) string {
 
 var noteLink = regexp.MustCompile(`!?\[\[([^\[\]\n]{1,500})\]\]`)
 
-// withoutBrackets writes the links to notes in properties, such as people: ["[[Anna]]"], as the text that is shown for them.
+// withoutBrackets writes the links to notes in properties, such as people: ["[[Anna]]"], as the
+// text that is shown for them.
 func withoutBrackets(fields map[string]any) {
 	for key, value := range fields {
 		fields[key] = shownValue(value)
@@ -124,12 +127,14 @@ func isProperty(n *ast.Text, s string) bool {
 	return n.PreviousSibling() == nil || ok && before.SoftLineBreak()
 }
 
-// noteDefinitions keeps footnotes such as [^1]: Ibid, which CommonMark takes for the addresses of links where they are of one word, and leaves out.
+// noteDefinitions keeps footnotes such as [^1]: Ibid, which CommonMark takes for the addresses of
+// links where they are of one word, and leaves out.
 type noteDefinitions struct{}
 
 var noteDefinition = regexp.MustCompile(`^ {0,3}\[\^[^\]\s]+\]:`)
 
-// Transform moves the footnotes of a paragraph of definitions out of it, each with the lines that go on behind it, to blocks of their own before it.
+// Transform moves the footnotes of a paragraph of definitions out of it, each with the lines that
+// go on behind it, to blocks of their own before it.
 func (noteDefinitions) Transform(n *ast.Paragraph, reader gtext.Reader, _ parser.Context) {
 	lines := n.Lines()
 	if lines.Len() == 0 {

@@ -61,7 +61,8 @@ func TestNoteLinksInProperties(t *testing.T) {
 	}
 }
 
-// A heading of a section is not the title of a note that has several, nor one that stands behind other text.
+// A heading of a section is not the title of a note that has several, nor one that stands behind
+// other text.
 func TestMarkdownTitle(t *testing.T) {
 	for in, want := range map[string]string{
 		"# One\n\ntext\n\n# Two\n":             "One",
@@ -80,7 +81,8 @@ func TestMarkdownTitle(t *testing.T) {
 	}
 }
 
-// A drawing of Excalidraw is a note with the same headings as all others; what is written on it is kept.
+// A drawing of Excalidraw is a note with the same headings as all others; what is written on it is
+// kept.
 func TestDrawing(t *testing.T) {
 	const note = "---\nexcalidraw-plugin: parsed\n---\n==⚠  Switch to EXCALIDRAW VIEW in the MORE OPTIONS menu of this document. ⚠==\n\n" +
 		"# Excalidraw Data\n\n## Text Elements\nSolar panels ^abcd1234\n\n%%\n## Drawing\n```compressed-json\nN4KAk\n```\n%%\n"

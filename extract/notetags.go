@@ -12,12 +12,16 @@ import (
 	gtext "github.com/yuin/goldmark/text"
 )
 
-// noteTags notes the tags of Obsidian, Logseq and the like that stand in a text, such as #home/kitchen and #[[two words]]. The text stays as it is.
+// noteTags notes the tags of Obsidian, Logseq and the like that stand in a text, such as
+// #home/kitchen and #[[two words]]. The text stays as it is.
 //
-// A tag begins at the margin or behind white space and has letters, digits, _, - and /. Much that looks like one in other Markdown is none:
-//  1. numbers (#123), single letters, and what may be a colour (#fff) or a directive of C (#include);
+// A tag begins at the margin or behind white space and has letters, digits, _, - and /. Much that
+// looks like one in other Markdown is none:
+//  1. numbers (#123), single letters, and what may be a colour (#fff) or a directive of C
+//     (#include);
 //  2. what goes on without white space, but for punctuation, as in #main{ or #a.b;
-//  3. at the margin, #Two words, and where a text has such lines, #Words; all there, where it has ##Words: headings without the space.
+//  3. at the margin, #Two words, and where a text has such lines, #Words; all there, where it has
+//     ##Words: headings without the space.
 type noteTags struct{}
 
 const (
@@ -63,7 +67,8 @@ func newNoteTagger(body string) *noteTagger {
 	return t
 }
 
-// isHeadingLike reports whether what stands behind a # at the margin begins with a capital and has words that are no tags.
+// isHeadingLike reports whether what stands behind a # at the margin begins with a capital and has
+// words that are no tags.
 func isHeadingLike(rest string) bool {
 	first, _ := utf8.DecodeRuneInString(rest)
 	words := strings.Fields(rest[:min(len(rest), 2*maxNoteTag)])

@@ -7,5 +7,6 @@ import (
 	"syscall"
 )
 
-// openFlags are for reading without waiting: a pipe that has taken the place of a file since it was looked at would block for ever.
+// openFlags are for reading without waiting: a pipe that has taken the place of a file since it was
+// looked at would block for ever.
 const openFlags = os.O_RDONLY | syscall.O_NONBLOCK | syscall.O_NOCTTY

@@ -10,8 +10,9 @@ import (
 
 // Options says how to read. The zero value holds the defaults named at each field.
 type Options struct {
-	// Format is used for files given by name and for stdin, whatever their name says. In folders it selects: files whose extension
-	// belongs to another format are skipped, and text files of unknown extension are read in this format. Auto recognises each file.
+	// Format is used for files given by name and for stdin, whatever their name says. In folders it
+	// selects: files whose extension belongs to another format are skipped, and text files of
+	// unknown extension are read in this format. Auto recognises each file.
 	Format Format
 
 	MaxLine     int64 // bytes of one line or record; default 4 MiB
@@ -20,12 +21,14 @@ type Options struct {
 	MaxUnpacked int64 // bytes that one gzip file or archive may unpack to; default 16 GiB
 	MaxRatio    int   // unpacked bytes per packed byte of a gzip file or archive, looked at beyond the first MiB; default 100
 
-	// IDField is the field of a record that holds its id. Default: _id, else id, else a hash of the content.
+	// IDField is the field of a record that holds its id. Default: _id, else id, else a hash of the
+	// content.
 	IDField string
-	// TextFields are the fields that hold text: at least one of them must not be empty, and CSV keeps them as strings. Default: any
-	// field that is a string, a number or a boolean counts.
+	// TextFields are the fields that hold text: at least one of them must not be empty, and CSV
+	// keeps them as strings. Default: any field that is a string, a number or a boolean counts.
 	TextFields []string
-	// Delimiter separates CSV fields, an ASCII character. Default: sniffed from the first lines; tab for .tsv and .tab.
+	// Delimiter separates CSV fields, an ASCII character. Default: sniffed from the first lines;
+	// tab for .tsv and .tab.
 	Delimiter byte
 
 	// Encoding is the character set, by its name in the WHATWG's list, of texts that are not UTF-8
@@ -36,22 +39,26 @@ type Options struct {
 	// the like, unless too little of a page is such.
 	WholePages bool
 
-	// Root is the folder below which the ids of whole-file documents are paths, for reading single files of it again. Files and folders
-	// given to Walk must lie in it. Default: each folder that is given, and the folder of each file that is given.
+	// Root is the folder below which the ids of whole-file documents are paths, for reading single
+	// files of it again. Files and folders given to Walk must lie in it. Default: each folder that
+	// is given, and the folder of each file that is given.
 	Root string
 	// Progress, if not nil, is called with the counts so far after each document and each file.
 	Progress func(Stats)
 
-	// Hold, if not nil, is asked before n more bytes of a whole file or a message are kept in memory, and told with a negative n that they are
-	// kept no more. Its error ends the reading. Default: as many as MaxFile allows.
+	// Hold, if not nil, is asked before n more bytes of a whole file or a message are kept in
+	// memory, and told with a negative n that they are kept no more. Its error ends the reading.
+	// Default: as many as MaxFile allows.
 	Hold func(n int64) error
 
 	// Exclude names files and folders that Walk passes over where it meets them in a folder.
 	Exclude []string
-	// PDF reads the text of a PDF, of which it is given all bytes; see package extract/pdf. Default: PDF is an error.
+	// PDF reads the text of a PDF, of which it is given all bytes; see package extract/pdf.
+	// Default: PDF is an error.
 	PDF func(ctx context.Context, b []byte) (PDFText, error)
 
-	// Skip, if not nil, is told of each file and folder that is counted as skipped. Files that are read at the same time call it at the same time.
+	// Skip, if not nil, is told of each file and folder that is counted as skipped. Files that are
+	// read at the same time call it at the same time.
 	Skip func(path string, why SkipKind)
 
 	FollowSymlinks bool      // read the targets of symbolic links found in folders; links given by name are always read
@@ -73,7 +80,8 @@ const (
 	defaultMaxRatio    = 100
 )
 
-// parseBudget is the time that the Markdown and HTML parsers may take for one file. A variable so that tests can shorten it.
+// parseBudget is the time that the Markdown and HTML parsers may take for one file. A variable so
+// that tests can shorten it.
 var parseBudget = 10 * time.Second
 
 // withDefaults fills in what is zero and reports every value that cannot be used.

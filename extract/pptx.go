@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// pptx reads the text of the slides of an Office Open XML presentation, as PowerPoint and others write it, each with its notes.
+// pptx reads the text of the slides of an Office Open XML presentation, as PowerPoint and others
+// write it, each with its notes.
 func (x *source) pptx(b []byte) (content, error) {
 	r, err := x.archive(b)
 	if err != nil {
@@ -52,7 +53,8 @@ func (x *source) pptx(b []byte) (content, error) {
 	return c, nil
 }
 
-// pptxWriter writes the text of slides: shapes and tables in their order, without the numbers, dates and footers that stand on every slide.
+// pptxWriter writes the text of slides: shapes and tables in their order, without the numbers,
+// dates and footers that stand on every slide.
 type pptxWriter struct {
 	out    textBuilder
 	title  textBuilder // of the first slide that has one

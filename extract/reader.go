@@ -14,13 +14,15 @@ import (
 
 // Reader reads the documents of one stream and hands each to emit as soon as it is complete.
 //
-// name stands for the stream in errors and in Document.Source; with forward slashes it is the id of a whole-file document, unless it is
-// empty or "-". f overrides o.Format; if both are Auto, the format is recognised by name and content. If r is an *os.File, its size and
-// time of change are used.
+// name stands for the stream in errors and in Document.Source; with forward slashes it is the id of
+// a whole-file document, unless it is empty or "-". f overrides o.Format; if both are Auto, the
+// format is recognised by name and content. If r is an *os.File, its size and time of change are
+// used.
 //
-// What is wrong with the input goes to fail, and reading goes on where that makes sense: after a bad line with the next line. With a nil
-// fail the first error ends the reading; warnings are dropped. Reader itself returns an error only if o is not usable, ctx ends, or emit or
-// fail returns one. It does not close r, and cannot interrupt a blocked read of r when ctx ends.
+// What is wrong with the input goes to fail, and reading goes on where that makes sense: after a
+// bad line with the next line. With a nil fail the first error ends the reading; warnings are
+// dropped. Reader itself returns an error only if o is not usable, ctx ends, or emit or fail
+// returns one. It does not close r, and cannot interrupt a blocked read of r when ctx ends.
 func Reader(ctx context.Context, r io.Reader, name string, f Format, o Options, emit func(Document) error, fail func(ItemError) error) error {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -105,7 +107,8 @@ func (x *source) progress() {
 	}
 }
 
-// errorf reports what is wrong at line (0: the whole file). Its own error, not nil, ends the reading.
+// errorf reports what is wrong at line (0: the whole file). Its own error, not nil, ends the
+// reading.
 func (x *source) errorf(line int, format string, args ...any) error {
 	return x.report(ItemError{Path: x.name, Line: line, Reason: fmt.Sprintf(format, args...)})
 }
@@ -204,7 +207,8 @@ func (x *source) read(r io.Reader) error {
 	return fmt.Errorf("extract: no reader for format %v", x.format)
 }
 
-// blank reports whether the stream ends before there is anything but white space in it, as far as the buffer goes.
+// blank reports whether the stream ends before there is anything but white space in it, as far as
+// the buffer goes.
 func blank(br *bufio.Reader) bool {
 	for {
 		head, _ := br.Peek(br.Buffered())
@@ -217,12 +221,14 @@ func blank(br *bufio.Reader) bool {
 	}
 }
 
-// recognise settles x.format. skip means that the stream is not to be read, for a reason that has been reported if it needed to be.
+// recognise settles x.format. skip means that the stream is not to be read, for a reason that has
+// been reported if it needed to be.
 func (x *source) recognise(br *bufio.Reader) (skip bool, err error) {
 	if x.format != Auto && !x.quiet {
 		return false, nil
 	}
-	// A full buffer would make a slow pipe wait for long; a few kilobytes are enough to recognise all formats.
+	// A full buffer would make a slow pipe wait for long; a few kilobytes are enough to recognise
+	// all formats.
 	_, readErr := br.Peek(4096)
 	head, _ := br.Peek(br.Buffered())
 	ended := errors.Is(readErr, context.Canceled) && len(head) > 0 // by whoever feeds a pipe: it comes again after what has arrived

@@ -15,7 +15,8 @@ import (
 // maxID is the longest id, in bytes.
 const maxID = 512
 
-// record emits the document of one record, or reports why it is none. It takes the id out of fields.
+// record emits the document of one record, or reports why it is none. It takes the id out of
+// fields.
 func (x *source) record(line int, fields map[string]any) error {
 	id, err := takeID(fields, x.o.IDField)
 	if err != nil {
@@ -33,7 +34,8 @@ func (x *source) record(line int, fields map[string]any) error {
 	return x.document(Document{ID: id, Fields: fields, Line: line})
 }
 
-// takeID removes the id from fields and returns it; empty if there is none and none was asked for by name.
+// takeID removes the id from fields and returns it; empty if there is none and none was asked for
+// by name.
 func takeID(fields map[string]any, name string) (string, error) {
 	asked := name != ""
 	if !asked {
@@ -102,8 +104,9 @@ func jsonKind(v any) string {
 
 var decimal = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?$`)
 
-// typed returns s as a bool or a number where s is written like one, else s itself. 007, +1, 1e5, NaN and numbers of more than 15 digits are
-// codes, versions and telephone numbers more often than quantities, and stay strings.
+// typed returns s as a bool or a number where s is written like one, else s itself. 007, +1, 1e5,
+// NaN and numbers of more than 15 digits are codes, versions and telephone numbers more often than
+// quantities, and stay strings.
 func typed(s string) any {
 	switch s {
 	case "true", "TRUE", "True":

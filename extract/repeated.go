@@ -6,9 +6,11 @@ import (
 	"strings"
 )
 
-// repeated refuses a repeated member of an object anywhere in s, which is valid JSON and was decoded to v: of the two values one is lost.
+// repeated refuses a repeated member of an object anywhere in s, which is valid JSON and was
+// decoded to v: of the two values one is lost.
 //
-// Each member has one colon outside of strings, so that none is lost where v has as many members as s has of these. Only else s is read again.
+// Each member has one colon outside of strings, so that none is lost where v has as many members as
+// s has of these. Only else s is read again.
 func repeated(s string, v any) error {
 	if colons(s) == members(v) {
 		return nil

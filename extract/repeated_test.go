@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestRepeatedMembers: a record that names a member twice is an error of its line, as the server says it is, and not the last of the two values.
+// TestRepeatedMembers: a record that names a member twice is an error of its line, as the server
+// says it is, and not the last of the two values.
 func TestRepeatedMembers(t *testing.T) {
 	for record, want := range map[string]string{
 		`{"id":"d","text":"x","text":"y"}`:                        `member "text": given more than once`,

@@ -51,7 +51,8 @@ const (
 	rtfMarker          // in front of the paragraph, which is an item of a list
 )
 
-// rtfPlaces are the destinations whose text is no part of that of the document. Those behind \* that are not here are skipped, too.
+// rtfPlaces are the destinations whose text is no part of that of the document. Those behind \*
+// that are not here are skipped, too.
 var rtfPlaces = map[string]rtfPlace{
 	"fonttbl": rtfFonts, "title": rtfTitle, "listtext": rtfMarker, "pntext": rtfMarker, "shptxt": rtfText, "footnote": rtfText,
 	"colortbl": rtfSkip, "stylesheet": rtfSkip, "info": rtfInfo, "pict": rtfSkip, "object": rtfSkip, "fldinst": rtfSkip,
@@ -68,7 +69,8 @@ var rtfSigns = map[string]string{
 // rtfBreaks are control words that end paragraphs, lines and cells.
 var rtfBreaks = map[string]bool{"par": true, "sect": true, "page": true, "line": true, "cell": true, "nestcell": true, "row": true, "nestrow": true}
 
-// rtfPages are the code pages of fonts by their character sets. 0, the usual one, has that of the document, and 2 holds signs that are no text.
+// rtfPages are the code pages of fonts by their character sets. 0, the usual one, has that of the
+// document, and 2 holds signs that are no text.
 var rtfPages = map[int]int{
 	2: -1, 77: 10000, 128: 932, 129: 949, 134: 936, 136: 950, 161: 1253, 162: 1254, 163: 1258, 177: 1255, 178: 1256, 186: 1257, 204: 1251, 222: 874, 238: 1250,
 }

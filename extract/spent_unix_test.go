@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// spent is the processor time that this process has taken: what a test takes by it does not depend on what else the machine does.
+// spent is the processor time that this process has taken: what a test takes by it does not depend
+// on what else the machine does.
 func spent() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

@@ -40,12 +40,13 @@ var (
 	noteNumber = regexp.MustCompile(`^\[?\(?[0-9]{1,4}(?:[,;–-][ ]?[0-9]{1,4})*\)?\]?$`)
 )
 
-// raised returns the superscript s as plain text, to be written behind before and in front of next. As words are found by the letters that stand
-// together, a mark of a note must not join the word before it, and an exponent must not join its base, but for that of a unit: m² is m2 to whoever
+// raised returns the superscript s as plain text, to be written behind before and in front of next.
+// As words are found by the letters that stand together, a mark of a note must not join the word
+// before it, and an exponent must not join its base, but for that of a unit: m² is m2 to whoever
 // searches.
 //
-//   - A mark of a note is [1], behind a space. It is one if note says so, or if it is a number or a sign behind a word of four letters or more or
-//     behind a sign.
+//   - A mark of a note is [1], behind a space. It is one if note says so, or if it is a number or a
+//     sign behind a word of four letters or more or behind a sign.
 //   - An exponent is 10^6, Ca^2+ or x^n.
 //   - Squares and cubes of one to three letters are m² and cm³.
 //   - The rest is written as it stands: 1st, Mme, 14C.

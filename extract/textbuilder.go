@@ -6,8 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// textBuilder writes readable plain text: blocks apart by a blank line, lists and tables by a line end, white space inside a line as one
-// space, code as it stands. Breaks, prefixes and spaces wait until text follows, so that none are left over.
+// textBuilder writes readable plain text: blocks apart by a blank line, lists and tables by a line
+// end, white space inside a line as one space, code as it stands. Breaks, prefixes and spaces wait
+// until text follows, so that none are left over.
 type textBuilder struct {
 	b      strings.Builder
 	breaks int    // line ends to write before the next text
@@ -111,7 +112,8 @@ func (t *textBuilder) verbatim(s string) {
 
 func (t *textBuilder) String() string { return t.b.String() }
 
-// notSpace is for everything but white space. The no-break space counts as white space: in HTML it is used for layout.
+// notSpace is for everything but white space. The no-break space counts as white space: in HTML it
+// is used for layout.
 func notSpace(r rune) bool {
 	if r < utf8.RuneSelf {
 		return r != ' ' && r != '\t' && r != '\n' && r != '\r' && r != '\f' && r != '\v'

@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// maxTitle is the length in bytes beyond which a first line is taken for text rather than for a title.
+// maxTitle is the length in bytes beyond which a first line is taken for text rather than for a
+// title.
 const maxTitle = 120
 
 // titleLine returns the first line that is not blank, or nothing if that is too long for a title.
@@ -20,8 +21,8 @@ func titleLine(s string) string {
 	return ""
 }
 
-// ownTitle is titleLine for a file that has a name to be called by: nothing where the first line says less than that, as the words that open a
-// letter do, or the first message of a chat.
+// ownTitle is titleLine for a file that has a name to be called by: nothing where the first line
+// says less than that, as the words that open a letter do, or the first message of a chat.
 func ownTitle(s string) string {
 	title := titleLine(s)
 	if salutation.MatchString(title) || isChat(s) {
@@ -30,7 +31,8 @@ func ownTitle(s string) string {
 	return title
 }
 
-// salutation is for the words that open a letter, in the languages that such files are written in most often.
+// salutation is for the words that open a letter, in the languages that such files are written in
+// most often.
 var salutation = regexp.MustCompile(`(?i)^(?:` +
 	`(?:dear|to whom it may concern|sehr geehrte[rs]?|liebe[rs]?|werte[rs]?|geachte|beste|ch[eè]re?s?|madame|monsieur|mesdames|messieurs|estimad[oa]s?|querid[oa]s?|` +
 	`prezad[oa]s?|car[aoei]|gentil[ei](?:ssim[aoei])?|egregi[oa]?|spettabile|szanown[aeiy]|drog[aeiy]|уважаем\pL+|дорог\pL+)(?:\pZ[^,:!]{0,80})?[,:!，]` +
@@ -39,7 +41,8 @@ var salutation = regexp.MustCompile(`(?i)^(?:` +
 	`здравствуйте|привет)(?:\pZ[^,:!]{0,60})?,` +
 	`)$`)
 
-// chatLine is the beginning of a line of WhatsApp and other programs for messages, as they export it: a day, a time, and who says it.
+// chatLine is the beginning of a line of WhatsApp and other programs for messages, as they export
+// it: a day, a time, and who says it.
 var chatLine = regexp.MustCompile(`^[\x{200e}\x{202f}]*(?:` +
 	`\[?\d{1,4}[./-]\d{1,2}[./-]\d{1,4},?\pZ\d{1,2}[:.]\d{2}(?:[:.]\d{2})?(?:\pZ?[AaPp]\.?[Mm]\.?)?(?:\]|\pZ[-–])\pZ` +
 	`|(?:\d{4}-\d\d-\d\d[ T])?\[?\d{1,2}:\d{2}(?::\d{2})?\]?[ \t]+<[^<>]{1,60}>[ \t])`)

@@ -9,8 +9,9 @@ import (
 // maxNesting is the depth to which front matter may nest lists and tables.
 const maxNesting = 16
 
-// tomlReader reads the part of TOML that people write in front matter: key = value and [tables], with strings of all four kinds, numbers,
-// booleans, lists and inline tables; dates and times stay as they are written.
+// tomlReader reads the part of TOML that people write in front matter: key = value and [tables],
+// with strings of all four kinds, numbers, booleans, lists and inline tables; dates and times stay
+// as they are written.
 type tomlReader struct {
 	s    string
 	pos  int
@@ -21,7 +22,8 @@ type tomlError string
 
 func (e tomlError) Error() string { return string(e) }
 
-// toml reads the lines of front matter, of which the first is line 2 of the file. What cannot be read comes back in bad, by lines.
+// toml reads the lines of front matter, of which the first is line 2 of the file. What cannot be
+// read comes back in bad, by lines.
 func toml(head string) (fields map[string]any, bad []badLine) {
 	r := &tomlReader{s: head, line: 2}
 	fields = map[string]any{}
@@ -300,7 +302,8 @@ func (r *tomlReader) str() (string, error) {
 	return tomlUnescape(s), nil
 }
 
-// tomlUnescape undoes the backslashes of s. One at the end of a line takes the white space behind it away; others that mean nothing stay.
+// tomlUnescape undoes the backslashes of s. One at the end of a line takes the white space behind
+// it away; others that mean nothing stay.
 func tomlUnescape(s string) string {
 	var b strings.Builder
 	for {

@@ -11,8 +11,9 @@ import (
 
 const versions = "testdata/versions.txt"
 
-// What is read of the files of testdata is what it was when each was noted, with the version of then; who changes it raises [Version].
-// -update notes files that read otherwise only under a higher version than they have.
+// What is read of the files of testdata is what it was when each was noted, with the version of
+// then; who changes it raises [Version]. -update notes files that read otherwise only under a
+// higher version than they have.
 func TestVersion(t *testing.T) {
 	b, err := os.ReadFile(versions)
 	if err != nil && !*update {

@@ -20,15 +20,21 @@ var junk = map[string]bool{
 	"node_modules": true, "__macosx": true, "__pycache__": true, "thumbs.db": true, "desktop.ini": true, "$recycle.bin": true, "system volume information": true,
 }
 
-// Walk reads files and folders in the order of paths, folders in the order of their names, and stdin for the path "-".
+// Walk reads files and folders in the order of paths, folders in the order of their names, and
+// stdin for the path "-".
 //
-// The id of a whole-file document is its path below the folder that was given (or below o.Root), with forward slashes, or, of a file given by
-// name, its name; what an id cannot hold of it is written as in quotes of Go, as \xe9, and of one beyond 512 bytes the end stands behind a hash.
-// Two files of one run with the same id are an error, the second one; a file that is given twice is read once.
+// The id of a whole-file document is its path below the folder that was given (or below o.Root),
+// with forward slashes, or, of a file given by name, its name; what an id cannot hold of it is
+// written as in quotes of Go, as \xe9, and of one beyond 512 bytes the end stands behind a hash.
+// Two files of one run with the same id are an error, the second one; a file that is given twice is
+// read once.
 //
-// In folders, names that begin with a dot, other programs' litter such as node_modules, folders that a browser saved beside a page, files of unknown type, and symbolic links are
-// skipped; files of nothing but white space are counted as empty. What is given by name is always read: a hidden file, the target of a link, a file of unknown type if o.Format says how. Only
-// regular files are opened; pipes, devices, sockets, and what cannot be read go to fail. See Reader for fail and the error returned.
+// In folders, names that begin with a dot, other programs' litter such as node_modules, folders
+// that a browser saved beside a page, files of unknown type, and symbolic links are skipped; files
+// of nothing but white space are counted as empty. What is given by name is always read: a hidden
+// file, the target of a link, a file of unknown type if o.Format says how. Only regular files are
+// opened; pipes, devices, sockets, and what cannot be read go to fail. See Reader for fail and the
+// error returned.
 func Walk(ctx context.Context, paths []string, o Options, emit func(Document) error, fail func(ItemError) error) (Stats, error) {
 	w := &walker{ended: ctx.Err, o: o, fail: fail}
 	w.each = func(f File) error {
@@ -39,8 +45,9 @@ func Walk(ctx context.Context, paths []string, o Options, emit func(Document) er
 	return w.stats, err
 }
 
-// Files finds what Walk would read, in the same order, and hands it to each instead of reading it. Its counts are of folders, of what was
-// skipped by its name, and of what cannot be read for what it is.
+// Files finds what Walk would read, in the same order, and hands it to each instead of reading it.
+// Its counts are of folders, of what was skipped by its name, and of what cannot be read for what
+// it is.
 func Files(ctx context.Context, paths []string, o Options, each func(File) error, fail func(ItemError) error) (Stats, error) {
 	w := &walker{ended: ctx.Err, o: o, fail: fail, each: each}
 	err := w.walk(paths)
@@ -120,7 +127,8 @@ func (w *walker) start(path string) error {
 	return w.file(path, rel, info, false)
 }
 
-// below sets w.base and returns the path of what was given by name below it, with forward slashes; empty for the root itself.
+// below sets w.base and returns the path of what was given by name below it, with forward slashes;
+// empty for the root itself.
 func (w *walker) below(path string, isDir bool) (string, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
@@ -198,8 +206,8 @@ func (w *walker) folder(path, rel string, depth int) error {
 	return nil
 }
 
-// Ignores reports whether files and folders of that name, without a path, are passed over in folders: hidden ones, backups of editors, other
-// programs' litter.
+// Ignores reports whether files and folders of that name, without a path, are passed over in
+// folders: hidden ones, backups of editors, other programs' litter.
 func (o Options) Ignores(name string) bool {
 	return strings.HasPrefix(name, ".") && !o.Hidden || name == ".git" || junk[strings.ToLower(name)] || strings.HasSuffix(name, "~") ||
 		strings.HasPrefix(name, "~$") // Word's, beside an open document
@@ -235,7 +243,8 @@ func (w *walker) entry(path, rel string, e fs.DirEntry, depth int) error {
 	return w.file(path, name, info, true)
 }
 
-// besidePage is the end of the name of the folder in which a browser puts the pictures, styles and frames of a page that it saves.
+// besidePage is the end of the name of the folder in which a browser puts the pictures, styles and
+// frames of a page that it saves.
 var besidePage = []string{"_files", "-Dateien", "_fichiers", "_archivos"}
 
 // isBesidePage reports whether a folder is one of these, beside its page.
@@ -267,7 +276,8 @@ func (w *walker) excluded(info fs.FileInfo) bool {
 	return slices.ContainsFunc(w.exclude, func(e os.FileInfo) bool { return os.SameFile(e, info) })
 }
 
-// file hands one file on; id is that of its document if it is a whole-file one. In a folder files of unknown type are skipped.
+// file hands one file on; id is that of its document if it is a whole-file one. In a folder files
+// of unknown type are skipped.
 func (w *walker) file(path, id string, info fs.FileInfo, inFolder bool) error {
 	if err := w.ended(); err != nil {
 		return err

@@ -92,7 +92,8 @@ func TestWalk(t *testing.T) {
 			}
 			ids, fails, s := walk(t, root, paths, tt.o)
 			if tt.name == "hidden too" || tt.name == "one format" || tt.name == "no such file" {
-				// Text files of unknown extension are read in the given format; which of them succeed is beside the point.
+				// Text files of unknown extension are read in the given format; which of them
+				// succeed is beside the point.
 				if len(fails) > 3 {
 					t.Errorf("fails = %q", fails)
 				}
@@ -241,7 +242,8 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// Files of nothing but white space are counted, whatever their format and however they were named; a stream of it is still an error.
+// Files of nothing but white space are counted, whatever their format and however they were named;
+// a stream of it is still an error.
 func TestWalkEmpty(t *testing.T) {
 	var packed bytes.Buffer
 	z := gzip.NewWriter(&packed)
@@ -269,7 +271,8 @@ func TestWalkEmpty(t *testing.T) {
 	}
 }
 
-// Everything that is skipped is told of with its reason, and links are followed once, whatever loops they make.
+// Everything that is skipped is told of with its reason, and links are followed once, whatever
+// loops they make.
 func TestWalkSkips(t *testing.T) {
 	root := tree(t, map[string]string{
 		"in/a.md": "words", "in/sub/b.md": "words", "in/.hidden.md": "words", "in/c.go": "x", "in/d.md~": "x", "in/node_modules/e.md": "x", "in/core": "\x7fELF\x00",

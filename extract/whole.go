@@ -145,7 +145,8 @@ func (x *source) whole(c content, size int) error {
 	return x.document(Document{ID: id, Fields: fields, Blocks: moved(c.blocks, len(c.text)-len(text))})
 }
 
-// locate says in fields where the document comes from: its path and, without a title of its own, the name of the file.
+// locate says in fields where the document comes from: its path and, without a title of its own,
+// the name of the file.
 func (x *source) locate(fields map[string]any, title string) {
 	if title == "" {
 		fields["title"] = readable(stem(x.name))
@@ -153,8 +154,8 @@ func (x *source) locate(fields map[string]any, title string) {
 	fields["path"] = readable(cmp.Or(x.id, filepath.ToSlash(x.name)))
 }
 
-// wholeID returns the id of the document of a file: its path, with what an id cannot hold as in quotes of Go. Of one that is too long it is the
-// end, behind a hash of all of it.
+// wholeID returns the id of the document of a file: its path, with what an id cannot hold as in
+// quotes of Go. Of one that is too long it is the end, behind a hash of all of it.
 func wholeID(path string) string {
 	id := readable(path)
 	if len(id) <= maxID {
@@ -165,7 +166,8 @@ func wholeID(path string) string {
 	return front + strings.TrimLeftFunc(id[len(id)-maxID+len(front):], func(r rune) bool { return r == utf8.RuneError })
 }
 
-// readable returns the name of a file as text: bytes that are not UTF-8 and control characters, which it may hold, as \xe9 and \n.
+// readable returns the name of a file as text: bytes that are not UTF-8 and control characters,
+// which it may hold, as \xe9 and \n.
 func readable(name string) string {
 	if utf8.ValidString(name) && strings.IndexFunc(name, unicode.IsControl) < 0 {
 		return name
@@ -184,8 +186,9 @@ func readable(name string) string {
 	return b.String()
 }
 
-// withoutTitle takes the title off the front of text, where it stands as a block of its own: it is a field already, and would be searched
-// and shown twice. A text that is nothing but its title is kept.
+// withoutTitle takes the title off the front of text, where it stands as a block of its own: it is
+// a field already, and would be searched and shown twice. A text that is nothing but its title is
+// kept.
 func withoutTitle(text, title string) string {
 	rest, ok := strings.CutPrefix(text, title+"\n\n")
 	if rest = strings.TrimLeft(rest, "\n"); !ok || title == "" || !valueHasText(rest) {
@@ -246,7 +249,8 @@ func (x *source) plainText(b []byte) (content, error) {
 	return content{title: ownTitle(s), text: strings.TrimRight(s, " \t\n")}, nil
 }
 
-// budgetSpent reports whether parsing since start has taken too long, as an error for the reader of the warning.
+// budgetSpent reports whether parsing since start has taken too long, as an error for the reader of
+// the warning.
 func budgetSpent(start time.Time) error {
 	if d := time.Since(start); d > parseBudget {
 		return fmt.Errorf("%w after %v", errBudget, d.Round(time.Millisecond))

@@ -11,7 +11,8 @@ import (
 // maxShared is the number of strings that the cells of one file share.
 const maxShared = 1 << 20
 
-// xlsx reads the cells of an Office Open XML workbook, as Excel and others write it: a line for each row, under the names of the sheets.
+// xlsx reads the cells of an Office Open XML workbook, as Excel and others write it: a line for
+// each row, under the names of the sheets.
 func (x *source) xlsx(b []byte) (content, error) {
 	if f, err := openOLE(b); err == nil && (f.has("Workbook") || f.has("Book")) { // an old one under another name
 		return x.xls(b)

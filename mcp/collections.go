@@ -67,7 +67,8 @@ func (s *Server) listCollections(ctx context.Context, _ struct{}) (listed, strin
 	return out, out.text(), nil
 }
 
-// fields describes the fields of a collection, by name. What the first documents have cannot be told to a key that may not search.
+// fields describes the fields of a collection, by name. What the first documents have cannot be
+// told to a key that may not search.
 func (s *Server) fields(ctx context.Context, info search.CollectionInfo, look bool) []field {
 	known := map[string]field{}
 	for name, f := range info.Settings.Fields {
@@ -156,7 +157,8 @@ func (s *Server) choose(ctx context.Context, name string) (string, error) {
 	return names[0], nil
 }
 
-// explained is an error of the engine in the words of the tools; that of a collection that is not there says which there are.
+// explained is an error of the engine in the words of the tools; that of a collection that is not
+// there says which there are.
 func (s *Server) explained(ctx context.Context, err error) error {
 	for of, is := range map[string]string{"q: ": "query: ", "ids[0]: ": "id: "} {
 		if text, ok := strings.CutPrefix(err.Error(), of); ok {

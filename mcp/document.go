@@ -116,7 +116,8 @@ func (s *Server) document(ctx context.Context, in documentInput) (document, stri
 	return out, out.text(), nil
 }
 
-// partOf returns at most room bytes of a text from offset, or from the character that offset is in the middle of.
+// partOf returns at most room bytes of a text from offset, or from the character that offset is in
+// the middle of.
 func partOf(t mapping.TextField, offset, room int) part {
 	start := whole(t.Text, offset)
 	end := whole(t.Text, start+room)
@@ -127,8 +128,9 @@ func partOf(t mapping.TextField, offset, room int) part {
 	return p
 }
 
-// textsOf returns the fields of a document as text, titles first, then what is short, each by name. Places in the text of a field are those that
-// passages have in it: [mapping.Mapping.Split] joins its values in the same way.
+// textsOf returns the fields of a document as text, titles first, then what is short, each by name.
+// Places in the text of a field are those that passages have in it: [mapping.Mapping.Split] joins
+// its values in the same way.
 func textsOf(fields json.RawMessage) ([]mapping.TextField, error) {
 	var doc map[string]any
 	dec := json.NewDecoder(bytes.NewReader(fields))

@@ -28,8 +28,8 @@ func newHTTP(s *sdk.Server) *sdk.StreamableHTTPHandler {
 	})
 }
 
-// request is what a tool works for: an HTTP request, or a conversation. The context that the SDK gives to a tool has neither the end nor the
-// deadline of it.
+// request is what a tool works for: an HTTP request, or a conversation. The context that the SDK
+// gives to a tool has neither the end nor the deadline of it.
 type request struct {
 	done     <-chan struct{}
 	deadline time.Time    // zero: none
@@ -52,8 +52,9 @@ func (r *request) follow(cancel func()) (stop func()) {
 	return func() { close(ended) }
 }
 
-// Post answers one message of the stateless form of the protocol's HTTP transport: the body of a POST and its headers. What is no message that can
-// be answered is answered with an error of JSON-RPC. Where ctx ends before there is an answer, Post returns the error of ctx.
+// Post answers one message of the stateless form of the protocol's HTTP transport: the body of a
+// POST and its headers. What is no message that can be answered is answered with an error of
+// JSON-RPC. Where ctx ends before there is an answer, Post returns the error of ctx.
 func (s *Server) Post(ctx context.Context, header http.Header, body []byte) (Answer, error) {
 	var members map[string]json.RawMessage // by their exact names, as the SDK reads them
 	err := json.Unmarshal(body, &members)  // which bounds the depth, as the SDK does not
@@ -94,7 +95,8 @@ func (s *Server) Post(ctx context.Context, header http.Header, body []byte) (Ans
 	return refusal(w.status, id, jsonrpc.CodeInvalidRequest, shown(bytes.TrimSpace(w.body.Bytes()))), nil
 }
 
-// refusal is an error of JSON-RPC. id is that of the message, nil where it is not known; what is neither string nor number is none.
+// refusal is an error of JSON-RPC. id is that of the message, nil where it is not known; what is
+// neither string nor number is none.
 func refusal(status int, id json.RawMessage, code int64, text string) Answer {
 	if id == nil || bytes.IndexByte([]byte("{[tf"), id[0]) >= 0 {
 		id = json.RawMessage("null")

@@ -1,6 +1,7 @@
-// Package mcp lets assistants use the engine over the Model Context Protocol: tools that list collections, search, and read documents. They only
-// read. It speaks over standard input and output, and answers single requests for an HTTP server, which stays the owner of connections, keys and
-// limits.
+// Package mcp lets assistants use the engine over the Model Context Protocol: tools that list
+// collections, search, and read documents. They only read. It speaks over standard input and
+// output, and answers single requests for an HTTP server, which stays the owner of connections,
+// keys and limits.
 package mcp
 
 import (
@@ -25,8 +26,9 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Engine is what the tools ask. [search.Engine] is one. The text of its errors is shown to the assistant, so whoever serves strangers hides in
-// them what they must not see; an error of the collection's name matches [search.ErrCollectionNotFound].
+// Engine is what the tools ask. [search.Engine] is one. The text of its errors is shown to the
+// assistant, so whoever serves strangers hides in them what they must not see; an error of the
+// collection's name matches [search.ErrCollectionNotFound].
 type Engine interface {
 	Collections(ctx context.Context) ([]search.CollectionInfo, error)
 	Search(ctx context.Context, collection string, q search.Query) (*search.Response, error)
@@ -188,7 +190,8 @@ const breaks = "\n\r\v\f\u0085\u2028\u2029"
 
 var breaking = regexp.MustCompile("\r\n|[" + breaks + "]")
 
-// told is text of a document with > before each line, so that none of them passes for one of the tools' own.
+// told is text of a document with > before each line, so that none of them passes for one of the
+// tools' own.
 func told(text string) string { return "> " + breaking.ReplaceAllString(text, "\n> ") }
 
 // oneLine is an id, which may have characters that break a line and must else stay as it is.
@@ -197,7 +200,8 @@ func oneLine(id string) string { return breaking.ReplaceAllString(id, " ") }
 // flat is text in one line.
 func flat(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// number is an argument that is a number: the usual one where it is nil, or an error where it is not in its range.
+// number is an argument that is a number: the usual one where it is nil, or an error where it is
+// not in its range.
 func number(name string, n *int, usual, least, most int) (int, error) {
 	switch {
 	case n == nil:

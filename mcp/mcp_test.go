@@ -306,7 +306,8 @@ func TestManyCollections(t *testing.T) {
 	}
 }
 
-// A document that is too long for one answer is read on to its end, and a passage stands where search said.
+// A document that is too long for one answer is read on to its end, and a passage stands where
+// search said.
 func TestHugeDocument(t *testing.T) {
 	var long strings.Builder
 	for i := range 1200 {
@@ -388,7 +389,8 @@ func TestHugeDocument(t *testing.T) {
 	}
 }
 
-// A passage that is long is cut between characters, and its place with it; values that are long are left out.
+// A passage that is long is cut between characters, and its place with it; values that are long are
+// left out.
 func TestHitIsShort(t *testing.T) {
 	fields := map[string]any{"title": strings.Repeat("ü", 300), "url": strings.Repeat("u", 200), "n": 1}
 	for i := range 30 {

@@ -100,7 +100,8 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// A call with the id of one that is not answered yet is refused, and the conversation goes on to its end.
+// A call with the id of one that is not answered yet is refused, and the conversation goes on to
+// its end.
 func TestRepeatedID(t *testing.T) {
 	e, began, _ := blocking(t)
 	in, theirs := io.Pipe()
@@ -190,7 +191,8 @@ func await(t *testing.T, what string, c <-chan struct{}) {
 
 const searching = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"search","arguments":{"query":"x","collection":"docs"}}}`
 
-// The engine learns that nobody waits any more: by a notification, at the end of the program, and when an HTTP client leaves.
+// The engine learns that nobody waits any more: by a notification, at the end of the program, and
+// when an HTTP client leaves.
 func TestCancellation(t *testing.T) {
 	e, began, cancelled := blocking(t)
 	c := session(t, e)
@@ -230,7 +232,8 @@ func TestCancellation(t *testing.T) {
 	}
 }
 
-// An assistant that does not read its answers does not hold the program, whether the first of them waits or a later one.
+// An assistant that does not read its answers does not hold the program, whether the first of them
+// waits or a later one.
 func TestUnreadAnswers(t *testing.T) {
 	for lines := range 2 {
 		e, _, _ := blocking(t)

@@ -21,11 +21,13 @@ const (
 	mostCalls = 32      // at once; the next line is read when one of them is answered
 )
 
-// leaving is how long the end of a conversation may take once its context has ended: an answer that nobody reads can wait for ever.
+// leaving is how long the end of a conversation may take once its context has ended: an answer that
+// nobody reads can wait for ever.
 const leaving = time.Second
 
-// Serve talks with one assistant, a JSON-RPC message a line, until in ends and what was asked is answered, or until ctx ends. A line that is no
-// message is answered with an error, and does not end the conversation.
+// Serve talks with one assistant, a JSON-RPC message a line, until in ends and what was asked is
+// answered, or until ctx ends. A line that is no message is answered with an error, and does not
+// end the conversation.
 func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	session, err := s.sdk.Connect(context.WithValue(ctx, requestKey{}, &request{done: ctx.Done()}), &lineTransport{in: in, out: out}, nil)
 	if err != nil {
@@ -49,8 +51,8 @@ func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	return nil
 }
 
-// lineTransport is a conversation in lines. The SDK's own ends with the first line that it cannot read, and drops what it works on at the end
-// of its input.
+// lineTransport is a conversation in lines. The SDK's own ends with the first line that it cannot
+// read, and drops what it works on at the end of its input.
 type lineTransport struct {
 	in  io.Reader
 	out io.Writer
@@ -81,7 +83,8 @@ type line struct {
 	err  error
 }
 
-// scan hands over one line after the other, in a goroutine of its own, since a read of standard input cannot be ended.
+// scan hands over one line after the other, in a goroutine of its own, since a read of standard
+// input cannot be ended.
 func (l *lines) scan(r *bufio.Reader) {
 	for {
 		next := readLine(r)

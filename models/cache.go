@@ -49,7 +49,8 @@ type Pulled struct {
 	New bool // whether this call has put it there
 }
 
-// CacheDir is the folder of pulled checkpoints: SEARCHD_MODELS, or else searchd/models in the user's cache folder.
+// CacheDir is the folder of pulled checkpoints: SEARCHD_MODELS, or else searchd/models in the
+// user's cache folder.
 func CacheDir() (string, error) {
 	if dir := os.Getenv(CacheEnv); dir != "" {
 		return dir, nil
@@ -67,8 +68,8 @@ func cachePath(r Repo) (string, error) {
 	return filepath.Join(dir, r.Owner, r.Name), err
 }
 
-// readManifest returns the manifest of the checkpoint in dir after looking whether the files are there with their sizes. The error is
-// [fs.ErrNotExist] where dir has no manifest.
+// readManifest returns the manifest of the checkpoint in dir after looking whether the files are
+// there with their sizes. The error is [fs.ErrNotExist] where dir has no manifest.
 func readManifest(dir string) (*Manifest, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -95,7 +96,8 @@ func readManifest(dir string) (*Manifest, error) {
 	return &m, nil
 }
 
-// EmbeddedManifest describes the embedded checkpoint: family, dimension, parameters and sizes, without digests. It loads it.
+// EmbeddedManifest describes the embedded checkpoint: family, dimension, parameters and sizes,
+// without digests. It loads it.
 func EmbeddedManifest() (*Manifest, error) {
 	fsys, _, err := Find(Embedded)
 	if err != nil {
@@ -121,7 +123,8 @@ func EmbeddedManifest() (*Manifest, error) {
 	return m, err
 }
 
-// is reports whether the manifest is that of the wanted revision: a branch or tag as it was pulled, or the beginning of the commit.
+// is reports whether the manifest is that of the wanted revision: a branch or tag as it was pulled,
+// or the beginning of the commit.
 func (m *Manifest) is(r Repo) bool {
 	return r.Revision == "" || r.Revision == m.Revision || len(r.Revision) >= 7 && strings.HasPrefix(m.Commit, r.Revision)
 }
@@ -152,7 +155,8 @@ func findPulled(r Repo) (fs.FS, string, error) {
 	return os.DirFS(dir), r.ID(), nil
 }
 
-// List returns the pulled checkpoints by name. One that cannot be read is left out and told in the error, which does not keep the others away.
+// List returns the pulled checkpoints by name. One that cannot be read is left out and told in the
+// error, which does not keep the others away.
 func List() ([]Pulled, error) {
 	cache, err := CacheDir()
 	if err != nil {
@@ -191,7 +195,8 @@ func List() ([]Pulled, error) {
 	return out, errors.Join(faults...)
 }
 
-// Remove deletes a pulled checkpoint, and what an interrupted pull of it has left. It waits for a pull of it to end.
+// Remove deletes a pulled checkpoint, and what an interrupted pull of it has left. It waits for a
+// pull of it to end.
 func Remove(ctx context.Context, name string) error {
 	r, err := ParseRepo(name)
 	if err != nil {

@@ -77,7 +77,8 @@ func TestFolderGoesFirst(t *testing.T) {
 	}
 }
 
-// TestReplaceInterrupted has the folders as a crash between the two renames of a replacement leaves them.
+// TestReplaceInterrupted has the folders as a crash between the two renames of a replacement leaves
+// them.
 func TestReplaceInterrupted(t *testing.T) {
 	cache, h := useCache(t), newTestHub(t, "bert-mean")
 	pullOrFail(t, "owner/name", h.options())

@@ -30,7 +30,8 @@ var (
 // moduleDir is the folder of a module and the last segment of its class.
 type moduleDir struct{ class, dir string }
 
-// parseModules reads modules.json for the folders in it; the encoder checks the rest when it loads the checkpoint.
+// parseModules reads modules.json for the folders in it; the encoder checks the rest when it loads
+// the checkpoint.
 func parseModules(raw []byte) ([]moduleDir, error) {
 	var entries []struct {
 		Type string `json:"type"`
@@ -53,7 +54,8 @@ func parseModules(raw []byte) ([]moduleDir, error) {
 	return modules, nil
 }
 
-// localPath reports whether a path of a hub is safe as a path on any system: relative, without "..", a backslash or a drive.
+// localPath reports whether a path of a hub is safe as a path on any system: relative, without
+// "..", a backslash or a drive.
 func localPath(p string) bool {
 	return fs.ValidPath(p) && !strings.ContainsAny(p, "\\:\x00") && filepath.IsLocal(filepath.FromSlash(p))
 }
@@ -131,7 +133,8 @@ func weights(files map[string]remoteFile, modules []moduleDir) (single, indexes 
 	return single, indexes, nil
 }
 
-// missingWeights names what there is instead: pickled weights are common in old repositories, and reading them can run code.
+// missingWeights names what there is instead: pickled weights are common in old repositories, and
+// reading them can run code.
 func missingWeights(files map[string]remoteFile, m moduleDir) error {
 	want := path.Join(m.dir, safetensors.SingleName)
 	for _, other := range []string{"pytorch_model.bin", "pytorch_model.bin.index.json", "tf_model.h5", "flax_model.msgpack"} {

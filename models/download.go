@@ -27,12 +27,14 @@ type transfer struct {
 	report func(file string, here int64) // bytes of the file that have arrived; never nil
 }
 
-// fetch brings one file into the tree and returns its SHA-256. A file that an earlier pull has left there is checked and kept.
+// fetch brings one file into the tree and returns its SHA-256. A file that an earlier pull has left
+// there is checked and kept.
 //
 //  1. If the tree has a file with that digest, done.
 //  2. Otherwise fetch into the part, from where it ends.
-//  3. Check size and digest of what is on disk. Where they differ, the part is removed; if it was not fetched in one go, it may have been
-//     damaged before, and it is fetched once more from the beginning.
+//  3. Check size and digest of what is on disk. Where they differ, the part is removed; if it was
+//     not fetched in one go, it may have been damaged before, and it is fetched once more from the
+//     beginning.
 //  4. Rename the part into the tree.
 func (t *transfer) fetch(ctx context.Context, f remoteFile) (sum string, err error) {
 	name, part := t.stage.file(f), t.stage.part(f)
@@ -70,7 +72,8 @@ func (t *transfer) fetch(ctx context.Context, f remoteFile) (sum string, err err
 	}
 }
 
-// complete fetches what is missing of the part. resumed tells whether its bytes come from more than one answer.
+// complete fetches what is missing of the part. resumed tells whether its bytes come from more than
+// one answer.
 func (t *transfer) complete(ctx context.Context, f remoteFile, part string) (resumed bool, err error) {
 	w, err := t.stage.parent.OpenFile(part, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
@@ -98,7 +101,8 @@ func (t *transfer) complete(ctx context.Context, f remoteFile, part string) (res
 	return resumed, errors.Join(err, w.Close())
 }
 
-// ask sends one request for the bytes from offset on and writes what comes to w, n bytes that begin at begin.
+// ask sends one request for the bytes from offset on and writes what comes to w, n bytes that begin
+// at begin.
 func (t *transfer) ask(ctx context.Context, f remoteFile, w *os.File, offset int64) (begin, n int64, err error) {
 	ctx, watch := watchdog(ctx, t.hub.stall)
 	defer watch.stop()
@@ -166,7 +170,8 @@ func (t *transfer) write(w io.Writer, body io.Reader, f remoteFile, begin int64)
 
 var rangeForm = regexp.MustCompile(`^bytes (\d{1,18})-(\d{1,18})/(\d{1,18}|\*)$`)
 
-// contentRange returns where a partial answer begins. It must begin at offset, or before, and end with the file.
+// contentRange returns where a partial answer begins. It must begin at offset, or before, and end
+// with the file.
 func contentRange(s string, offset, size int64) (int64, error) {
 	if m := rangeForm.FindStringSubmatch(s); m != nil {
 		begin, _ := strconv.ParseInt(m[1], 10, 64)
@@ -248,7 +253,8 @@ func (w *watch) stop() {
 	w.cancel(nil)
 }
 
-// explain turns the error of a request that the watchdog has ended into one after which to try again.
+// explain turns the error of a request that the watchdog has ended into one after which to try
+// again.
 func (w *watch) explain(ctx context.Context, err error) error {
 	if err != nil && context.Cause(ctx) == errStalled {
 		return &temporary{err: fmt.Errorf("%w: %w (%v)", ErrHub, errStalled, w.limit)}

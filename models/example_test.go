@@ -8,7 +8,8 @@ import (
 	"searchd/models"
 )
 
-// The built-in checkpoint needs no download; "OWNER/NAME" stands for one that was pulled, and a path for a folder.
+// The built-in checkpoint needs no download; "OWNER/NAME" stands for one that was pulled, and a
+// path for a folder.
 func ExampleOpen() {
 	checkpoint, err := models.Open("embedded", encoder.Options{})
 	if err != nil {

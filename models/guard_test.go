@@ -48,8 +48,8 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// distantHub makes options for a hub of the name hub.test, outside of this machine as far as the rules go: the dialer leads hub.test to the
-// server, and every other host through the guard.
+// distantHub makes options for a hub of the name hub.test, outside of this machine as far as the
+// rules go: the dialer leads hub.test to the server, and every other host through the guard.
 func distantHub(t *testing.T, handler http.HandlerFunc) PullOptions {
 	t.Helper()
 	server := httptest.NewTLSServer(handler)

@@ -115,7 +115,8 @@ func safeURL(u *url.URL) string {
 	return fmt.Sprintf("%q", (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String())
 }
 
-// url joins path segments, which it escapes, to the hub's URL; slashes inside a segment are escaped too.
+// url joins path segments, which it escapes, to the hub's URL; slashes inside a segment are escaped
+// too.
 func (h *hub) url(segments ...string) *url.URL {
 	escaped := make([]string, len(segments))
 	for i, s := range segments {
@@ -243,7 +244,8 @@ func retryAfter(s string, now time.Time) time.Duration {
 	return 0
 }
 
-// retry calls try until it succeeds, fails for good, or has failed maxAttempts times without getting further. try returns how far it has got.
+// retry calls try until it succeeds, fails for good, or has failed maxAttempts times without
+// getting further. try returns how far it has got.
 func (h *hub) retry(ctx context.Context, try func() (reached int64, err error)) error {
 	const further = 1 << 20 // what counts as getting further: a server that gives byte after byte must not keep us for ever
 	var best int64

@@ -21,8 +21,9 @@ import (
 
 const testCommit = "0123456789abcdef0123456789abcdef01234567"
 
-// testHub speaks the protocol of the Hugging Face hub for one repository, owner/name, with the revisions main, refs/pr/1 and testCommit.
-// Weights are in large file storage and come from a second server, by a redirect.
+// testHub speaks the protocol of the Hugging Face hub for one repository, owner/name, with the
+// revisions main, refs/pr/1 and testCommit. Weights are in large file storage and come from a
+// second server, by a redirect.
 type testHub struct {
 	hub, cdn *httptest.Server
 	commit   string

@@ -16,7 +16,8 @@ const (
 	maxEntries = 50_000
 )
 
-// remoteFile is a file of a revision, as the hub lists it. Its content is known before it is fetched, by one of two digests.
+// remoteFile is a file of a revision, as the hub lists it. Its content is known before it is
+// fetched, by one of two digests.
 type remoteFile struct {
 	path   string
 	size   int64
@@ -44,7 +45,8 @@ func (h *hub) commit(ctx context.Context, r Repo) (string, error) {
 	return reply.SHA, nil
 }
 
-// tree lists the files of a commit by path. Paths are those that [fs.ValidPath] allows: a list with others is not that of a git tree.
+// tree lists the files of a commit by path. Paths are those that [fs.ValidPath] allows: a list with
+// others is not that of a git tree.
 func (h *hub) tree(ctx context.Context, r Repo, commit string) (map[string]remoteFile, error) {
 	next := h.url("api", "models", r.Owner, r.Name, "tree", commit)
 	next.RawQuery = "recursive=true"

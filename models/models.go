@@ -1,12 +1,16 @@
-// Package models finds checkpoints: the embedded one, which needs no download, folders on disk, and those that were pulled from a hub.
+// Package models finds checkpoints: the embedded one, which needs no download, folders on disk, and
+// those that were pulled from a hub.
 //
-// [Open] loads a checkpoint by name. [Pull] fetches one from the Hugging Face hub, or from a server that speaks its protocol, into the folder
-// that [CacheDir] names, where [Find] and Open find it by OWNER/NAME; [List] and [Remove] keep that folder. Nothing but Pull uses the network.
+// [Open] loads a checkpoint by name. [Pull] fetches one from the Hugging Face hub, or from a server
+// that speaks its protocol, into the folder that [CacheDir] names, where [Find] and Open find it by
+// OWNER/NAME; [List] and [Remove] keep that folder. Nothing but Pull uses the network.
 //
-// What a hub says is not trusted. Connections are https, the addresses behind names are checked when they are connected to, each redirect is
-// checked against the hosts that are allowed, the token goes to the hub alone, paths stay inside one [os.Root], sizes are bounded before they
-// are believed, and each file must have the digest that the commit's list gives. That list itself is believed: to be sure which weights run,
-// name a commit (OWNER/NAME@COMMIT) and compare the digests in manifest.json with those that were published.
+// What a hub says is not trusted. Connections are https, the addresses behind names are checked
+// when they are connected to, each redirect is checked against the hosts that are allowed, the
+// token goes to the hub alone, paths stay inside one [os.Root], sizes are bounded before they are
+// believed, and each file must have the digest that the commit's list gives. That list itself is
+// believed: to be sure which weights run, name a commit (OWNER/NAME@COMMIT) and compare the digests
+// in manifest.json with those that were published.
 package models
 
 import (
@@ -28,7 +32,8 @@ var embedded embed.FS
 // Embedded is the name of the checkpoint inside the program; the empty name means it too.
 const Embedded = "embedded"
 
-// ErrNotFound is returned for a name that is neither [Embedded], a folder nor a pulled checkpoint, and for a repository that a hub does not have.
+// ErrNotFound is returned for a name that is neither [Embedded], a folder nor a pulled checkpoint,
+// and for a repository that a hub does not have.
 var ErrNotFound = errors.New("checkpoint not found")
 
 // Checkpoint is a loaded encoder with its name, calibration and card.
@@ -76,8 +81,9 @@ func Open(name string, o encoder.Options) (*Checkpoint, error) {
 	return &Checkpoint{Model: m, Name: label, Calibration: c, Card: card}, nil
 }
 
-// Find returns the files of a checkpoint and the name to call it by: "" or "embedded", the path of a sentence-transformers folder, or the
-// OWNER/NAME[@REVISION] of one that was pulled. A folder goes before a pulled checkpoint of the same name.
+// Find returns the files of a checkpoint and the name to call it by: "" or "embedded", the path of
+// a sentence-transformers folder, or the OWNER/NAME[@REVISION] of one that was pulled. A folder
+// goes before a pulled checkpoint of the same name.
 func Find(name string) (fsys fs.FS, label string, err error) {
 	if name == "" || name == Embedded {
 		sub, err := fs.Sub(embedded, "embedded")

@@ -41,7 +41,8 @@ func dot(a, b []float32) (sum float64) {
 	return sum
 }
 
-// TestEmbeddedTokens: in the built-in checkpoint common words are shorter than rare ones, and words of like meaning are near.
+// TestEmbeddedTokens: in the built-in checkpoint common words are shorter than rare ones, and words
+// of like meaning are near.
 func TestEmbeddedTokens(t *testing.T) {
 	m, err := Open("", encoder.Options{})
 	if err != nil {

@@ -184,7 +184,8 @@ func TestPullLayouts(t *testing.T) {
 	}
 }
 
-// cut answers with the first n bytes from the beginning of the range and then breaks the connection.
+// cut answers with the first n bytes from the beginning of the range and then breaks the
+// connection.
 func (h *testHub) cut(n int) func(w http.ResponseWriter, r *http.Request) bool {
 	return func(w http.ResponseWriter, r *http.Request) bool {
 		b := h.files[strings.TrimPrefix(r.URL.Path, "/")]
@@ -260,7 +261,8 @@ func TestPullBrokenPart(t *testing.T) {
 	}
 }
 
-// TestPullOtherCommit has an interrupted pull of one commit, then the pull of another, and replaces it by a third.
+// TestPullOtherCommit has an interrupted pull of one commit, then the pull of another, and replaces
+// it by a third.
 func TestPullOtherCommit(t *testing.T) {
 	cache, h := useCache(t), newTestHub(t, "bert-mean")
 	h.files["special_tokens_map.json"] = []byte("{}")

@@ -22,7 +22,8 @@ var (
 	commitID = regexp.MustCompile(`^[0-9a-f]{40}$`)
 )
 
-// ParseRepo reads OWNER/NAME or OWNER/NAME@REVISION. What it lets pass is safe as a relative path and inside a URL.
+// ParseRepo reads OWNER/NAME or OWNER/NAME@REVISION. What it lets pass is safe as a relative path
+// and inside a URL.
 func ParseRepo(s string) (Repo, error) {
 	id, rev, at := strings.Cut(s, "@")
 	owner, name, slash := strings.Cut(id, "/")

@@ -14,7 +14,8 @@ import (
 	"searchd/internal/disk"
 )
 
-// staging is the folder beside a checkpoint's place in which a pull gathers its files, and the lock on both. For a checkpoint NAME:
+// staging is the folder beside a checkpoint's place in which a pull gathers its files, and the lock
+// on both. For a checkpoint NAME:
 //
 //	.NAME.lock          held while a pull, or a removal, is at work
 //	.NAME.pull/parts/   files on their way, each named by the digest that it will have
@@ -42,7 +43,8 @@ func (s *staging) part(f remoteFile) string { return path.Join(s.dir(), "parts",
 
 const lockPoll = 100 * time.Millisecond
 
-// openStaging opens the folder that dest lies in, made if it is missing, and takes the lock; waiting is called once if another holds it.
+// openStaging opens the folder that dest lies in, made if it is missing, and takes the lock;
+// waiting is called once if another holds it.
 func openStaging(ctx context.Context, dest string, waiting func()) (*staging, error) {
 	dest, err := filepath.Abs(dest)
 	if err != nil {
@@ -85,8 +87,9 @@ func (s *staging) tryLock() (bool, error) {
 	return s.claim(f)
 }
 
-// claim locks the lock file f, and looks whether it still has its name: the holder before has removed it at the end, and another may hold a
-// new file of that name by now. It closes f unless it is taken.
+// claim locks the lock file f, and looks whether it still has its name: the holder before has
+// removed it at the end, and another may hold a new file of that name by now. It closes f unless it
+// is taken.
 func (s *staging) claim(f *os.File) (bool, error) {
 	ok, err := disk.TryLock(f)
 	if errors.Is(err, errors.ErrUnsupported) { // two pulls at once may then disturb each other, which the digests find
@@ -163,7 +166,8 @@ func (s *staging) checkPlace() error {
 	return err
 }
 
-// prune removes from the tree what is not in keep: an interrupted pull of another commit may have left it.
+// prune removes from the tree what is not in keep: an interrupted pull of another commit may have
+// left it.
 func (s *staging) prune(keep map[string]bool) error {
 	root, err := s.parent.OpenRoot(s.tree())
 	if err != nil {
@@ -185,7 +189,8 @@ func (s *staging) prune(keep map[string]bool) error {
 	return err
 }
 
-// place puts the tree where the checkpoint belongs. A reader finds the one before or the new one, whole, or for a moment none.
+// place puts the tree where the checkpoint belongs. A reader finds the one before or the new one,
+// whole, or for a moment none.
 func (s *staging) place() error {
 	if err := s.checkPlace(); err != nil {
 		return err

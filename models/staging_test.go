@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestLock goes through the case in which the holder removes the lock file while another has it open.
+// TestLock goes through the case in which the holder removes the lock file while another has it
+// open.
 func TestLock(t *testing.T) {
 	dir := t.TempDir()
 	side := func() *staging {

@@ -1,7 +1,8 @@
-// Package pooling turns the token states of a sequence into one vector. The functions are pure; they follow the Pooling module of
-// sentence-transformers, without its padding: states [tokens, H] holds the sequences of a batch one after another, and
-// offsets [batch+1] says where each begins, so that sequence i is the rows [offsets[i], offsets[i+1]).
-// An empty sequence yields the zero vector everywhere.
+// Package pooling turns the token states of a sequence into one vector. The functions are pure;
+// they follow the Pooling module of sentence-transformers, without its padding: states [tokens, H]
+// holds the sequences of a batch one after another, and offsets [batch+1] says where each begins,
+// so that sequence i is the rows [offsets[i], offsets[i+1]). An empty sequence yields the zero
+// vector everywhere.
 package pooling
 
 import (
@@ -10,7 +11,8 @@ import (
 	"strings"
 )
 
-// Mode is one way of pooling. The order of the constants is the order in which the flags of 1_Pooling/config.json are concatenated.
+// Mode is one way of pooling. The order of the constants is the order in which the flags of
+// 1_Pooling/config.json are concatenated.
 type Mode uint8
 
 // The modes of 1_Pooling/config.json.
@@ -63,12 +65,14 @@ func Mean(dst, states []float32, offsets []int, hidden int) {
 	each(dst, states, offsets, hidden, mean)
 }
 
-// MeanSqrtLen writes to dst [batch, H] the sum of the token states of each sequence divided by the square root of their number.
+// MeanSqrtLen writes to dst [batch, H] the sum of the token states of each sequence divided by the
+// square root of their number.
 func MeanSqrtLen(dst, states []float32, offsets []int, hidden int) {
 	each(dst, states, offsets, hidden, meanSqrtLen)
 }
 
-// WeightedMean writes to dst [batch, H] the average of the token states weighted by their positions 1, 2, ..., L.
+// WeightedMean writes to dst [batch, H] the average of the token states weighted by their positions
+// 1, 2, ..., L.
 func WeightedMean(dst, states []float32, offsets []int, hidden int) {
 	each(dst, states, offsets, hidden, weightedMean)
 }
@@ -78,8 +82,9 @@ func LastToken(dst, states []float32, offsets []int, hidden int) {
 	each(dst, states, offsets, hidden, lastToken)
 }
 
-// Weighted writes to dst [H] the mean of the rows of states [L, H] by weights [L], which need not sum to 1. Weights that sum to 0 give the
-// zero vector. The encoder uses it with the attention that each token receives in the last layer.
+// Weighted writes to dst [H] the mean of the rows of states [L, H] by weights [L], which need not
+// sum to 1. Weights that sum to 0 give the zero vector. The encoder uses it with the attention that
+// each token receives in the last layer.
 func Weighted(dst, states, weights []float32, hidden int) {
 	total := 0.0
 	for _, w := range weights {
@@ -92,8 +97,9 @@ func Weighted(dst, states, weights []float32, hidden int) {
 	sum(dst[:hidden], states, func(i int) float64 { return float64(weights[i]) }, total)
 }
 
-// Pool writes to dst [batch, len(modes)*H] the given poolings of each sequence, side by side in the order of modes.
-// AttentionMode is none of them, since its weights are not in the states: Pool and Sequence panic, see Weighted.
+// Pool writes to dst [batch, len(modes)*H] the given poolings of each sequence, side by side in the
+// order of modes. AttentionMode is none of them, since its weights are not in the states: Pool and
+// Sequence panic, see Weighted.
 func Pool(dst, states []float32, offsets []int, hidden int, modes []Mode) {
 	width := len(modes) * hidden
 	for i := range len(offsets) - 1 {
@@ -101,8 +107,9 @@ func Pool(dst, states []float32, offsets []int, hidden int, modes []Mode) {
 	}
 }
 
-// Sequence pools one sequence, states [L, H], into dst [len(modes)*H], leaving its first skip tokens out. The tokens keep their
-// positions: weightedmean gives the first one that counts the weight skip+1, as a mask over a prompt does (include_prompt = false).
+// Sequence pools one sequence, states [L, H], into dst [len(modes)*H], leaving its first skip
+// tokens out. The tokens keep their positions: weightedmean gives the first one that counts the
+// weight skip+1, as a mask over a prompt does (include_prompt = false).
 func Sequence(dst, states []float32, hidden, skip int, modes []Mode) {
 	skip = min(max(skip, 0), len(states)/max(hidden, 1))
 	for i, m := range modes {
@@ -110,7 +117,8 @@ func Sequence(dst, states []float32, hidden, skip int, modes []Mode) {
 	}
 }
 
-// single pools the rows of states, each as long as dst; first is the number of rows left out before them.
+// single pools the rows of states, each as long as dst; first is the number of rows left out before
+// them.
 type single func(dst, states []float32, first int)
 
 func one(m Mode) single {
@@ -173,8 +181,9 @@ func weightedMean(dst, states []float32, first int) {
 	sum(dst, states, func(i int) float64 { return float64(first + i + 1) }, max(1, total))
 }
 
-// sum writes the weighted sum of the rows of states to dst, divided by divisor. It adds up in float64, a run of columns at a time: thousands
-// of float32 numbers of one sign would lose the last digits.
+// sum writes the weighted sum of the rows of states to dst, divided by divisor. It adds up in
+// float64, a run of columns at a time: thousands of float32 numbers of one sign would lose the last
+// digits.
 func sum(dst, states []float32, weight func(row int) float64, divisor float64) {
 	var total [256]float64
 	for from := 0; from < len(dst); from += len(total) {
@@ -198,7 +207,8 @@ func scale(dst []float32, by float32) {
 	}
 }
 
-// Normalize divides x by its length, or by 1e-12 if it is shorter, as torch.nn.functional.normalize does.
+// Normalize divides x by its length, or by 1e-12 if it is shorter, as torch.nn.functional.normalize
+// does.
 func Normalize(x []float32) {
 	sum := 0.0
 	for _, v := range x {

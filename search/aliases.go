@@ -35,8 +35,9 @@ func (e *Engine) Alias(ctx context.Context, alias string) (Alias, error) {
 	return Alias{Alias: alias, Collection: to}, nil
 }
 
-// SetAlias makes alias lead to a collection, which must exist; created is false where it led elsewhere before. The change is one
-// transaction: each request sees either the old collection or the new. It returns [ErrCollectionExists] if a collection has this name.
+// SetAlias makes alias lead to a collection, which must exist; created is false where it led
+// elsewhere before. The change is one transaction: each request sees either the old collection or
+// the new. It returns [ErrCollectionExists] if a collection has this name.
 func (e *Engine) SetAlias(ctx context.Context, alias, collection string) (created bool, err error) {
 	if err := CheckCollectionName(alias); err != nil {
 		err.(*FieldError).Field = "alias"
@@ -71,7 +72,8 @@ func (e *Engine) SetAlias(ctx context.Context, alias, collection string) (create
 	return !replaced, c.SetAlias(ctx, alias, collection)
 }
 
-// DeleteAlias removes an alias; the collection stays. It returns [ErrAliasNotFound] if there is none of this name.
+// DeleteAlias removes an alias; the collection stays. It returns [ErrAliasNotFound] if there is
+// none of this name.
 func (e *Engine) DeleteAlias(ctx context.Context, alias string) error {
 	c := e.catalog
 	done, err := c.Begin(ctx)

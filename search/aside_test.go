@@ -118,7 +118,8 @@ func TestNamesOfFiles(t *testing.T) {
 	}
 }
 
-// TestUndeclaredStringsHaveNoPassages: neither are they encoded, nor does a document of them alone have a passage.
+// TestUndeclaredStringsHaveNoPassages: neither are they encoded, nor does a document of them alone
+// have a passage.
 func TestUndeclaredStringsHaveNoPassages(t *testing.T) {
 	f := &fakeEmbedder{}
 	e := open(t, t.TempDir(), f)
@@ -138,7 +139,8 @@ func TestUndeclaredStringsHaveNoPassages(t *testing.T) {
 	}
 }
 
-// TestUndeclaredStringsWeigh as a declared text of the same weight does, and where a document has no field of a usual name, as text.
+// TestUndeclaredStringsWeigh as a declared text of the same weight does, and where a document has
+// no field of a usual name, as text.
 func TestUndeclaredStringsWeigh(t *testing.T) {
 	e := open(t, t.TempDir(), &fakeEmbedder{})
 	n := 0

@@ -19,11 +19,13 @@ type BatchResult struct {
 	Err      error
 }
 
-// batchAhead is how many queries of a batch are read before the first of them is answered: each holds the set of documents that it may find.
+// batchAhead is how many queries of a batch are read before the first of them is answered: each
+// holds the set of documents that it may find.
 const batchAhead = 32
 
-// SearchBatch answers queries, each with its own result or error, in their order. Their texts are encoded together. What makes all of them
-// fail, a collection that is not there or ctx at its end, is the error of each.
+// SearchBatch answers queries, each with its own result or error, in their order. Their texts are
+// encoded together. What makes all of them fail, a collection that is not there or ctx at its end,
+// is the error of each.
 func (e *Engine) SearchBatch(ctx context.Context, collection string, queries []Query) ([]BatchResult, error) {
 	if len(queries) == 0 || len(queries) > MaxBatch {
 		return nil, fault.Field("searches", len(queries), fmt.Sprintf("1 to %d queries", MaxBatch))
@@ -72,8 +74,9 @@ func (b *begunSearch) end(ctx context.Context) (*Response, error) {
 	return b.finish(ctx, time.Now().Add(-b.took))
 }
 
-// prepare encodes the texts of queries in one call for each checkpoint, of which a collection may get another meanwhile, and keeps their vectors. What
-// fails here fails, or degrades, in the search it is for. Where one of them is hybrid, all together may take as long as that.
+// prepare encodes the texts of queries in one call for each checkpoint, of which a collection may
+// get another meanwhile, and keeps their vectors. What fails here fails, or degrades, in the search
+// it is for. Where one of them is hybrid, all together may take as long as that.
 func prepare(ctx context.Context, begun []*begunSearch) {
 	limited, cancel := ctx, func() {}
 	if slices.ContainsFunc(begun, func(b *begunSearch) bool { return b.err == nil && b.plan.Mode == Hybrid }) {

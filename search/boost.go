@@ -23,14 +23,18 @@ const (
 	maxBoostScale                  = 36525 * 24 * time.Hour
 )
 
-// Boost raises documents, or with a negative weight lowers them, by what they hold: [BoostExplain] has the sum. Its value is between 0 and 1:
+// Boost raises documents, or with a negative weight lowers them, by what they hold: [BoostExplain]
+// has the sum. Its value is between 0 and 1:
 //
 //  1. With Filter 1 where it passes, else 0.
-//  2. With Field and Origin 1 at the origin, and half as much with each Scale away from it on either side: 0.5^(|x - origin|/scale). The field
-//     holds dates, where Origin is "now" or a date and Scale a span such as "12h", "30d" or "2w"; or numbers, where both are numbers.
-//  3. With Field and no Origin it rises with the number: x/(x + scale) where x is above 0, else 0. At Scale it is one half.
+//  2. With Field and Origin 1 at the origin, and half as much with each Scale away from it on
+//     either side: 0.5^(|x - origin|/scale). The field holds dates, where Origin is "now" or a date
+//     and Scale a span such as "12h", "30d" or "2w"; or numbers, where both are numbers.
+//  3. With Field and no Origin it rises with the number: x/(x + scale) where x is above 0, else 0.
+//     At Scale it is one half.
 //
-// A document without a number, or without a date, has 0; of several the best counts. "now" is the same instant for all of an answer.
+// A document without a number, or without a date, has 0; of several the best counts. "now" is the
+// same instant for all of an answer.
 type Boost struct {
 	Filter string  `json:"filter,omitempty"`
 	Field  string  `json:"field,omitempty"`
@@ -39,8 +43,9 @@ type Boost struct {
 	Weight float64 `json:"weight"`           // -1 to 10, not 0
 }
 
-// BoostExplain says what boosts made of a hit: its score is Relevance + |Relevance|·(Factor - 1), which is Relevance·Factor where that is not
-// below 0, as only raw outputs of cross-encoders and cosines can be.
+// BoostExplain says what boosts made of a hit: its score is Relevance + |Relevance|·(Factor - 1),
+// which is Relevance·Factor where that is not below 0, as only raw outputs of cross-encoders and
+// cosines can be.
 type BoostExplain struct {
 	RankBefore int          `json:"rank_before"` // by relevance, from 1; 0 where the document was not ranked
 	Relevance  float64      `json:"relevance"`   // the score without boosts
@@ -180,7 +185,8 @@ func microseconds(x any) (float64, bool) {
 	return length / float64(time.Microsecond), ok && err == nil && length > 0 && length <= float64(maxBoostScale)
 }
 
-// boost multiplies the relevance of the candidates and puts them into the order of that. A candidate's values do not depend on the others.
+// boost multiplies the relevance of the candidates and puts them into the order of that. A
+// candidate's values do not depend on the others.
 func (s *search) boost(ctx context.Context) error {
 	if err := s.weigh(ctx, s.candidates); err != nil {
 		return err
@@ -189,7 +195,8 @@ func (s *search) boost(ctx context.Context) error {
 	return nil
 }
 
-// raise gives candidates, in the order of their relevance, their boosted scores, and puts them into the order of these.
+// raise gives candidates, in the order of their relevance, their boosted scores, and puts them into
+// the order of these.
 func (s *search) raise() {
 	for i := range s.candidates {
 		s.candidates[i].raise(i + 1)
@@ -260,8 +267,8 @@ func (s *search) weigh(ctx context.Context, cs []candidate) error {
 	return nil
 }
 
-// otherKind returns the warning for a boost by numbers, or by dates, where documents have none of these in its field, but other values; "" where they
-// have no values.
+// otherKind returns the warning for a boost by numbers, or by dates, where documents have none of
+// these in its field, but other values; "" where they have no values.
 func (s *search) otherKind(ctx context.Context, b boost, refs []backend.Ref) (string, error) {
 	others, err := s.engine.backend.Fetch(ctx, backend.FetchRequest{Collection: s.collection, Refs: refs, Passing: []filter.Expr{filter.Exists{Field: b.field}}})
 	if err != nil || !slices.Contains(others.Passing[0], true) {

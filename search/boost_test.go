@@ -15,7 +15,8 @@ import (
 
 var boostNow = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// goods makes notes of different age and popularity, some of them without, of which some are official.
+// goods makes notes of different age and popularity, some of them without, of which some are
+// official.
 func goods() []search.Document {
 	var docs []search.Document
 	for i := range 36 {
@@ -89,7 +90,8 @@ func goodsValues(document json.RawMessage) (values []float64) {
 	}
 }
 
-// TestBoosts compares scores and order with those made of the answer without boosts and of the documents.
+// TestBoosts compares scores and order with those made of the answer without boosts and of the
+// documents.
 func TestBoosts(t *testing.T) {
 	e := openWith(t, t.TempDir(), search.Options{Embedder: &fakeEmbedder{}, Reranker: &fakeReranker{}})
 	put(t, e, search.Created, goods()...)
@@ -190,7 +192,8 @@ type logits struct{ fakeReranker }
 
 func (*logits) Relevance(x float32) float64 { return float64(x) - 1.5 }
 
-// TestBoostsOfNegativeRelevance: a boost raises what it is given for whatever the sign of the relevance, and takes at most as much again away.
+// TestBoostsOfNegativeRelevance: a boost raises what it is given for whatever the sign of the
+// relevance, and takes at most as much again away.
 func TestBoostsOfNegativeRelevance(t *testing.T) {
 	e := openWith(t, t.TempDir(), search.Options{Embedder: &fakeEmbedder{}, Reranker: &logits{}})
 	put(t, e, search.Created, doc("a", `{"text":"lamp grade 1"}`), doc("b", `{"text":"lamp grade 1","k":1}`), doc("c", `{"text":"lamp grade 2","k":1}`), doc("d", `{"text":"lamp grade 2"}`))
@@ -219,7 +222,8 @@ func TestBoostsOfNegativeRelevance(t *testing.T) {
 	}
 }
 
-// TestBoostsElsewhere: what a search does with boosts, similar documents, batches and explanations of documents that are not found do.
+// TestBoostsElsewhere: what a search does with boosts, similar documents, batches and explanations
+// of documents that are not found do.
 func TestBoostsElsewhere(t *testing.T) {
 	e := open(t, t.TempDir(), &fakeEmbedder{})
 	put(t, e, search.Created, goods()...)

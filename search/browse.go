@@ -2,8 +2,9 @@ package search
 
 import "context"
 
-// browse finds without a query: all documents that pass the filter and have nothing that is excluded, in the order of the sort or of their
-// first arrival. Nothing is scored. What becomes a candidate is what can be on the page, or with a group the window.
+// browse finds without a query: all documents that pass the filter and have nothing that is
+// excluded, in the order of the sort or of their first arrival. Nothing is scored. What becomes a
+// candidate is what can be on the page, or with a group the window.
 func (s *search) browse(ctx context.Context) error {
 	s.wordSet = s.selection
 	s.total = Total{s.wordSet.Len(), "eq", "all"}

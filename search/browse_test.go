@@ -10,7 +10,8 @@ import (
 	"searchd/search"
 )
 
-// TestBrowse asks without a query, in every mode and with an encoder that fails, and compares with what the books are made of.
+// TestBrowse asks without a query, in every mode and with an encoder that fails, and compares with
+// what the books are made of.
 func TestBrowse(t *testing.T) {
 	f := &fakeEmbedder{}
 	e := shelfWith(t, f)
@@ -106,7 +107,8 @@ func TestBrowse(t *testing.T) {
 	}
 }
 
-// TestBrowseAfterChanges wants documents in the order of their first arrival, counted beyond the window, while they change.
+// TestBrowseAfterChanges wants documents in the order of their first arrival, counted beyond the
+// window, while they change.
 func TestBrowseAfterChanges(t *testing.T) {
 	e := open(t, t.TempDir(), &fakeEmbedder{})
 	if got := find(t, e, search.Query{}); got != "" {
@@ -133,7 +135,8 @@ func TestBrowseAfterChanges(t *testing.T) {
 	}
 }
 
-// TestBrowsePassages wants the beginning of a text, and as many passages as asked for in the order of the text.
+// TestBrowsePassages wants the beginning of a text, and as many passages as asked for in the order
+// of the text.
 func TestBrowsePassages(t *testing.T) {
 	e := open(t, t.TempDir(), &fakeEmbedder{})
 	words := strings.Repeat("one two three four five six seven eight nine ten. ", 10)

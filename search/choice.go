@@ -11,21 +11,25 @@ import (
 	"searchd/search/mapping"
 )
 
-// choiceBytes of a document's passages that lie behind the first analysedBytes of their fields are analysed: long documents cost little.
+// choiceBytes of a document's passages that lie behind the first analysedBytes of their fields are
+// analysed: long documents cost little.
 const choiceBytes = 64 << 10
 
 // chooser picks the passages that hits show. It serves one goroutine.
 //
-// A hybrid search has them in this order, best first; the score of the document is another matter, and is made without:
+// A hybrid search has them in this order, best first; the score of the document is another matter,
+// and is made without:
 //  1. Those that hold more of the query's phrases; so in the other modes.
-//  2. By alpha·likeness + (1-alpha)·words, alpha being .5 unless the query names one. The likeness is the cosine between that of unrelated texts and 1, as in the score. The words
-//     are the share of the query's terms that the passage holds, each term counting with its IDF, and one that the document does not
-//     have with the mean of those that it has: a common word alone says little of a passage.
+//  2. By alpha·likeness + (1-alpha)·words, alpha being .5 unless the query names one. The likeness
+//     is the cosine between that of unrelated texts and 1, as in the score. The words are the share
+//     of the query's terms that the passage holds, each term counting with its IDF, and one that
+//     the document does not have with the mean of those that it has: a common word alone says
+//     little of a passage.
 //  3. By cosine.
 //  4. As they stand in the text.
 //
-// A keyword search, and a hybrid one whose query was not encoded, then has them by how well they cover the query's terms, see [weight]. A
-// semantic one then has the order of [bestPassages].
+// A keyword search, and a hybrid one whose query was not encoded, then has them by how well they
+// cover the query's terms, see [weight]. A semantic one then has the order of [bestPassages].
 type chooser struct {
 	*search
 	marks   *marker // nil where nothing is to be marked
@@ -112,8 +116,9 @@ func (c *chooser) choose(ctx context.Context, ref backend.Ref, parts mapping.Par
 	return order[:min(n, len(order))], nil
 }
 
-// covering returns the positions of the n passages that hold most phrases and cover the query's terms best, best first; equal ones in the
-// order of the text. It looks into no more of a long document than [chooser.choose] does.
+// covering returns the positions of the n passages that hold most phrases and cover the query's
+// terms best, best first; equal ones in the order of the text. It looks into no more of a long
+// document than [chooser.choose] does.
 func (s *search) covering(ctx context.Context, m *marker, phrases []phrase, ref backend.Ref, parts mapping.Parts, texts []PassageHit, n int) ([]int, error) {
 	found, behind := m.foundIn(parts, texts)
 	if len(behind) > 0 {
@@ -134,7 +139,8 @@ func (s *search) covering(ctx context.Context, m *marker, phrases []phrase, ref 
 	return order[:min(n, len(order))], nil
 }
 
-// wordTerms returns each term's share of a document's BM25. The first document of the page has those of the others looked up with its own.
+// wordTerms returns each term's share of a document's BM25. The first document of the page has
+// those of the others looked up with its own.
 func (s *search) wordTerms(ctx context.Context, ref backend.Ref) ([]backend.TermScore, error) {
 	if terms, ok := s.terms[ref]; ok {
 		return terms, nil
@@ -174,8 +180,8 @@ func (m *marker) read(passages []int, texts []PassageHit, found [][]keyword.Toke
 	}
 }
 
-// foundIn returns the query's terms in each passage, and the passages that lie behind the first analysedBytes of their fields and were not
-// looked into.
+// foundIn returns the query's terms in each passage, and the passages that lie behind the first
+// analysedBytes of their fields and were not looked into.
 func (m *marker) foundIn(parts mapping.Parts, texts []PassageHit) (terms [][]keyword.Token, behind []int) {
 	terms = make([][]keyword.Token, len(texts))
 	for _, f := range parts.Text {
@@ -217,7 +223,8 @@ func (m *marker) missing(terms []backend.TermScore, parts mapping.Parts) bool {
 	return false
 }
 
-// order sorts passages by what is worth reading first: those that hold the letters of the rarest terms, then the nearest.
+// order sorts passages by what is worth reading first: those that hold the letters of the rarest
+// terms, then the nearest.
 func (m *marker) order(passages []int, rarity map[string]float64, texts []PassageHit, cosines []float64) {
 	letters := make(map[int]float64, len(passages))
 	for _, i := range passages {
@@ -294,7 +301,8 @@ func occurrences(phrases []namedPhrase, tokens []keyword.Token) (out []keyword.T
 	return out
 }
 
-// in says whether tokens, of which only the query's terms need be there, have the phrase's terms at its distances.
+// in says whether tokens, of which only the query's terms need be there, have the phrase's terms at
+// its distances.
 func (p phrase) in(tokens []keyword.Token) bool {
 	type placed struct {
 		term     string

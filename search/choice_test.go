@@ -9,8 +9,9 @@ import (
 	"searchd/search"
 )
 
-// chapters is a text whose chapters are passages. The first is nearest to a query for kittens, which only the third names, the fourth to one
-// for red wool, which stands together only in the last.
+// chapters is a text whose chapters are passages. The first is nearest to a query for kittens,
+// which only the third names, the fourth to one for red wool, which stands together only in the
+// last.
 const chapters = "# Cats\n\nA cat, a cat, a cat.\n\n" +
 	"# Games\n\nA ball, a ball, a ball.\n\n" +
 	"# Morning\n\nEarly every day somebody opens doors, lights lamps, boils water, feeds one kitten, sweeps floors, reads letters.\n\n" +

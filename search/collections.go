@@ -18,8 +18,8 @@ import (
 	"searchd/search/fault"
 )
 
-// CreateCollection makes a collection. It returns [ErrCollectionExists] if there is one of this name, and [ErrTooManyCollections] where there are
-// Options.MaxCollections already.
+// CreateCollection makes a collection. It returns [ErrCollectionExists] if there is one of this
+// name, and [ErrTooManyCollections] where there are Options.MaxCollections already.
 func (e *Engine) CreateCollection(ctx context.Context, name string, s Settings) (CollectionInfo, error) {
 	if err := CheckCollectionName(name); err != nil {
 		return CollectionInfo{}, err
@@ -39,7 +39,8 @@ func (e *Engine) CreateCollection(ctx context.Context, name string, s Settings) 
 	return e.Collection(ctx, name)
 }
 
-// create makes the collection, under another stored name where its own is that of a generation which has been kept.
+// create makes the collection, under another stored name where its own is that of a generation
+// which has been kept.
 func (e *Engine) create(ctx context.Context, name string, config backend.Config) error {
 	c := e.catalog
 	done, err := c.Begin(ctx)
@@ -82,9 +83,11 @@ func (e *Engine) create(ctx context.Context, name string, config backend.Config)
 	}
 }
 
-// EnsureCollection makes a collection or changes the settings of the one that is there. While that holds documents, it takes another
-// index.ef_search, index.target_recall, index.quantize, other synonyms and weight of a field, and another type of a field that no document has or that is treated so already; a
-// [FieldError] names each setting that cannot change. [Engine.Reembed] changes them all.
+// EnsureCollection makes a collection or changes the settings of the one that is there. While that
+// holds documents, it takes another index.ef_search, index.target_recall, index.quantize, other
+// synonyms and weight of a field, and another type of a field that no document has or that is
+// treated so already; a [FieldError] names each setting that cannot change. [Engine.Reembed]
+// changes them all.
 func (e *Engine) EnsureCollection(ctx context.Context, name string, s Settings) (info CollectionInfo, created bool, err error) {
 	info, err = e.CreateCollection(ctx, name, s)
 	if !errors.Is(err, ErrCollectionExists) {
@@ -94,9 +97,11 @@ func (e *Engine) EnsureCollection(ctx context.Context, name string, s Settings) 
 	return info, false, err
 }
 
-// ChangeSettings gives a collection the settings that change makes of those that it has, as EnsureCollection would. change may be called
-// again where others, or the end of a re-embedding, have changed them meanwhile; its error is returned as it is. While the collection is re-embedded
-// it returns [ErrTaskRunning], unless the task keeps the settings and only synonyms and weights of fields change: the new generation gets them, too.
+// ChangeSettings gives a collection the settings that change makes of those that it has, as
+// EnsureCollection would. change may be called again where others, or the end of a re-embedding,
+// have changed them meanwhile; its error is returned as it is. While the collection is re-embedded
+// it returns [ErrTaskRunning], unless the task keeps the settings and only synonyms and weights of
+// fields change: the new generation gets them, too.
 func (e *Engine) ChangeSettings(ctx context.Context, name string, change func(Settings) (Settings, error)) (info CollectionInfo, err error) {
 	if info, err = e.Collection(ctx, name); err != nil {
 		return info, err
@@ -134,8 +139,9 @@ func (e *Engine) ChangeSettings(ctx context.Context, name string, change func(Se
 	return e.Collection(ctx, name)
 }
 
-// mayChange returns [ErrTaskRunning] where a collection is being re-embedded and the change of its settings would not be in what comes of that: only
-// what acts on queries alone goes over, and not where the task has settings of its own.
+// mayChange returns [ErrTaskRunning] where a collection is being re-embedded and the change of its
+// settings would not be in what comes of that: only what acts on queries alone goes over, and not
+// where the task has settings of its own.
 func (e *Engine) mayChange(name string, old, new Settings) error {
 	for _, j := range e.tasks.unfinished(name) {
 		var q reembedRequest
@@ -196,7 +202,8 @@ func (e *Engine) Collections(ctx context.Context) ([]CollectionInfo, error) {
 	return out, nil
 }
 
-// DropCollection removes a collection with everything in it. It returns [ErrAliased] while an alias leads to it.
+// DropCollection removes a collection with everything in it. It returns [ErrAliased] while an alias
+// leads to it.
 func (e *Engine) DropCollection(ctx context.Context, name string) error {
 	c := e.catalog
 	stored, ok := c.Stored(name)
@@ -234,8 +241,8 @@ func (e *Engine) DropCollection(ctx context.Context, name string) error {
 	return e.drop(ctx, stored)
 }
 
-// dropHidden drops the generations of a name that it has been led away from. The first of them has the name itself: it would be seen
-// under it once the name leads nowhere.
+// dropHidden drops the generations of a name that it has been led away from. The first of them has
+// the name itself: it would be seen under it once the name leads nowhere.
 func (e *Engine) dropHidden(ctx context.Context, name, current string) error {
 	list, err := e.backend.Collections(ctx)
 	if err != nil {
@@ -269,7 +276,8 @@ func (e *Engine) info(c backend.Collection) (CollectionInfo, error) {
 	}, nil
 }
 
-// incarnation names the collection that was made at a time in what keeps it. Its generations have one name.
+// incarnation names the collection that was made at a time in what keeps it. Its generations have
+// one name.
 func incarnation(origin string, created time.Time) string {
 	sum := sha256.Sum256([]byte(origin + " " + created.UTC().Format(time.RFC3339Nano)))
 	return hex.EncodeToString(sum[:12])
@@ -296,7 +304,8 @@ func (e *Engine) record(c backend.Collection) (record, error) {
 	return r, nil
 }
 
-// open returns the collection that a name or an alias leads to, under the name that it is stored by, and its record.
+// open returns the collection that a name or an alias leads to, under the name that it is stored
+// by, and its record.
 func (e *Engine) open(ctx context.Context, name string) (backend.Collection, record, error) {
 	if err := e.running(); err != nil {
 		return backend.Collection{}, record{}, err

@@ -8,7 +8,8 @@ import (
 	"searchd/search"
 )
 
-// TestTooManyCollections: at the bound none is made, and those that are there are served, changed and deleted as ever.
+// TestTooManyCollections: at the bound none is made, and those that are there are served, changed
+// and deleted as ever.
 func TestTooManyCollections(t *testing.T) {
 	dir := t.TempDir()
 	e, err := search.Open(dir, search.Options{Embedder: &fakeEmbedder{}, MaxCollections: 2})

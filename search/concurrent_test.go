@@ -9,8 +9,9 @@ import (
 	"searchd/search"
 )
 
-// TestConcurrentUse writes, deletes, searches, lists, changes settings and drops, all at once, and wants no error that a client could not
-// have caused, and no difference in the end. It is worth most under the race detector.
+// TestConcurrentUse writes, deletes, searches, lists, changes settings and drops, all at once, and
+// wants no error that a client could not have caused, and no difference in the end. It is worth
+// most under the race detector.
 func TestConcurrentUse(t *testing.T) {
 	e := open(t, t.TempDir(), &fakeEmbedder{})
 	put(t, e, search.Created, numbered(50)...)

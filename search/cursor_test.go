@@ -8,7 +8,8 @@ import (
 	"searchd/search"
 )
 
-// TestCursorIsOfItsCollection: a listing goes on with the collection that it began with, through what leaves its documents, and with no other.
+// TestCursorIsOfItsCollection: a listing goes on with the collection that it began with, through
+// what leaves its documents, and with no other.
 func TestCursorIsOfItsCollection(t *testing.T) {
 	e := open(t, t.TempDir(), &fakeEmbedder{})
 	put(t, e, search.Created, numbered(6)...)

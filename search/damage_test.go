@@ -108,7 +108,8 @@ func TestEncodeDamaged(t *testing.T) {
 	noProblems(t, e)
 }
 
-// TestEncodeDamagedOfAnother encodes documents again beside those of a checkpoint that is missing, which is told once.
+// TestEncodeDamagedOfAnother encodes documents again beside those of a checkpoint that is missing,
+// which is told once.
 func TestEncodeDamagedOfAnother(t *testing.T) {
 	dir := t.TempDir()
 	sums := map[string]string{"other": "missing"}

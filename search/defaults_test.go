@@ -8,8 +8,9 @@ import (
 	"searchd/search"
 )
 
-// TestDefaultSettings makes a collection with the settings that are said to hold by default, and one that leaves them to hold: they are the same in
-// passages and index, and one with other settings is not.
+// TestDefaultSettings makes a collection with the settings that are said to hold by default, and
+// one that leaves them to hold: they are the same in passages and index, and one with other
+// settings is not.
 func TestDefaultSettings(t *testing.T) {
 	e := open(t, t.TempDir(), &fakeEmbedder{})
 	said := search.DefaultSettings(e.Inference().Model())

@@ -23,10 +23,11 @@ const deletionPage = 512
 // deletionShare is the part of the time that is left after which no further page is begun.
 const deletionShare = 0.7
 
-// DeleteByFilter deletes the documents that pass a filter, or with dryRun only counts them. Each is looked at as it is stored, and one
-// that changes meanwhile is judged by what it has become. Pages are committed one after another; near the deadline of ctx it
-// stops between two and says so. It returns a [FieldError] for a filter that cannot be read, is empty, or names a field that neither the
-// settings nor any document has.
+// DeleteByFilter deletes the documents that pass a filter, or with dryRun only counts them. Each is
+// looked at as it is stored, and one that changes meanwhile is judged by what it has become. Pages
+// are committed one after another; near the deadline of ctx it stops between two and says so. It
+// returns a [FieldError] for a filter that cannot be read, is empty, or names a field that neither
+// the settings nor any document has.
 func (e *Engine) DeleteByFilter(ctx context.Context, collection, text string, dryRun bool) (Deletion, error) {
 	var out Deletion
 	c, rec, release, err := e.openToWrite(ctx, collection)
@@ -55,8 +56,9 @@ func (e *Engine) DeleteByFilter(ctx context.Context, collection, text string, dr
 	return out, err
 }
 
-// checkDeletion refuses a filter with fields that the mapping keeps out of the index, and with fields that it does not declare and that no
-// document has: with != or NOT a slip in a name passes every document. Nothing is asked of a collection without documents.
+// checkDeletion refuses a filter with fields that the mapping keeps out of the index, and with
+// fields that it does not declare and that no document has: with != or NOT a slip in a name passes
+// every document. Nothing is asked of a collection without documents.
 func (e *Engine) checkDeletion(ctx context.Context, c backend.Collection, rec record, expr filter.Expr) error {
 	var wrong fault.Fields
 	uses := filterUses(expr)

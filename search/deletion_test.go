@@ -52,8 +52,8 @@ func TestDeleteByFilter(t *testing.T) {
 	}
 }
 
-// TestDeleteByFilterBehind takes the folder of the keyword index away, so that it lacks what is written: documents are deleted by what they
-// are, not by what they were.
+// TestDeleteByFilterBehind takes the folder of the keyword index away, so that it lacks what is
+// written: documents are deleted by what they are, not by what they were.
 func TestDeleteByFilterBehind(t *testing.T) {
 	dir := t.TempDir()
 	alarm := make(chan string, 10)
@@ -100,7 +100,8 @@ func TestDeleteByFilterBehind(t *testing.T) {
 	}
 }
 
-// TestDeleteByFilterWhileWriting changes documents while they are deleted: one that passes no more when it is deleted stays.
+// TestDeleteByFilterWhileWriting changes documents while they are deleted: one that passes no more
+// when it is deleted stays.
 func TestDeleteByFilterWhileWriting(t *testing.T) {
 	e := open(t, t.TempDir(), &fakeEmbedder{})
 	put(t, e, search.Created, numbered(150)...)

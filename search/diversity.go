@@ -7,11 +7,13 @@ import (
 	"searchd/search/backend"
 )
 
-// maxDiverse is how many candidates take part in diversifying. It does not depend on the page, so that pages fit together.
+// maxDiverse is how many candidates take part in diversifying. It does not depend on the page, so
+// that pages fit together.
 const maxDiverse = 1000
 
-// DiversityExplain says how diversity placed a hit: Value = (1-diversity)·Relevance - diversity·Similarity was the largest of those left.
-// (Maximal marginal relevance, Carbonell and Goldstein 1998, lambda = 1-diversity.)
+// DiversityExplain says how diversity placed a hit: Value = (1-diversity)·Relevance -
+// diversity·Similarity was the largest of those left. (Maximal marginal relevance, Carbonell and
+// Goldstein 1998, lambda = 1-diversity.)
 type DiversityExplain struct {
 	RankBefore int     `json:"rank_before"` // by score, from 1
 	Relevance  float64 `json:"relevance"`   // the score where it is in [0,1] by itself, else its share between 0 and the best
@@ -19,7 +21,8 @@ type DiversityExplain struct {
 	Value      float64 `json:"value"`
 }
 
-// diversify orders the first candidates so that each is relevant and unlike those before it. Scores stay as they are.
+// diversify orders the first candidates so that each is relevant and unlike those before it. Scores
+// stay as they are.
 func (s *search) diversify(ctx context.Context) error {
 	pool := s.candidates[:min(maxDiverse, len(s.candidates))]
 	passages := make([]backend.PassageRef, len(pool))
@@ -45,8 +48,8 @@ func (s *search) diversify(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// relevance returns the scores of candidates on the scale of cosines. Those of BM25, of reciprocal ranks, of a cross-encoder's raw
-// output and with boosts have another.
+// relevance returns the scores of candidates on the scale of cosines. Those of BM25, of reciprocal
+// ranks, of a cross-encoder's raw output and with boosts have another.
 func (s *search) relevance(pool []candidate) []float64 {
 	out := make([]float64, len(pool))
 	low, high := 0.0, 0.0
@@ -70,7 +73,8 @@ type diversifier struct {
 	vectors   [][]float32 // unit length; nil is like nothing
 }
 
-// order returns the first k picks; of equal values the one with the better rank comes first. It takes k·n products of vectors.
+// order returns the first k picks; of equal values the one with the better rank comes first. It
+// takes k·n products of vectors.
 func (d diversifier) order(k int) []DiversityExplain {
 	nearest := make([]float64, len(d.relevance)) // the largest cosine with a pick
 	met := make([]bool, len(d.relevance))        // there is one

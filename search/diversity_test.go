@@ -8,7 +8,8 @@ import (
 	"searchd/search/inference"
 )
 
-// TestDiversifierEqualsDefinition compares the picks with those of the definition, in which every cosine is computed anew.
+// TestDiversifierEqualsDefinition compares the picks with those of the definition, in which every
+// cosine is computed anew.
 func TestDiversifierEqualsDefinition(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 50 {

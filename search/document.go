@@ -45,7 +45,8 @@ type ItemResult struct {
 	Warning  string // of a document that is stored: what of it is not searched as its name says; empty: nothing
 }
 
-// Settings are a collection's. The zero value is the documented default; what a PUT leaves out keeps its default.
+// Settings are a collection's. The zero value is the documented default; what a PUT leaves out
+// keeps its default.
 type Settings struct {
 	Language string          `json:"language,omitempty"` // of the keyword leg's analysis; default "en"; "ja" is kept as "cjk", "pt-BR" as "pt"
 	Fields   mapping.Mapping `json:"fields,omitempty"`   // empty: dynamic, see [FieldSettings]
@@ -54,11 +55,13 @@ type Settings struct {
 	Index    IndexSettings   `json:"index,omitzero"`
 }
 
-// FieldSettings says what a field is: text (searched by words and by meaning), filter (exact values only) or stored (neither).
-// Without an entry a field is dynamic: title, name, heading, headline, subject, text, body, content, abstract, summary,
-// description, question and answer are text; where a document has none of these, all its strings are. Other strings, and lists of them, are
-// searched by words alone, dates and long ASCII without white space left out. Every string of at most 256 bytes, number, boolean and list of
-// these can be filtered on; of longer strings EXISTS knows, and in a filter field they are values as well.
+// FieldSettings says what a field is: text (searched by words and by meaning), filter (exact values
+// only) or stored (neither). Without an entry a field is dynamic: title, name, heading, headline,
+// subject, text, body, content, abstract, summary, description, question and answer are text; where
+// a document has none of these, all its strings are. Other strings, and lists of them, are searched
+// by words alone, dates and long ASCII without white space left out. Every string of at most 256
+// bytes, number, boolean and list of these can be filtered on; of longer strings EXISTS knows, and
+// in a filter field they are values as well.
 type FieldSettings = mapping.Field
 
 // PassageSettings say how texts are cut.
@@ -72,7 +75,8 @@ type IndexSettings struct {
 	M              int `json:"m,omitempty"`               // links per node and layer, default 16
 	EfConstruction int `json:"ef_construction,omitempty"` // default 200
 	EfSearch       int `json:"ef_search,omitempty"`       // beam width of a search; default: chosen for TargetRecall
-	// TargetRecall is the part of the ten nearest passages that a search is to find; default 0.98. The graph finds the beam width for it.
+	// TargetRecall is the part of the ten nearest passages that a search is to find; default 0.98.
+	// The graph finds the beam width for it.
 	TargetRecall float64 `json:"target_recall,omitempty"`
 	Quantize     string  `json:"quantize,omitempty"` // none (default): float32 in memory; int8: a byte per dimension, the best scored again in float32
 }
@@ -88,10 +92,11 @@ type CollectionInfo struct {
 	Created   time.Time `json:"created"`
 	Damaged   string    `json:"damaged,omitempty"` // why it cannot be opened, and everything but dropping it returns [ErrDamaged]
 
-	// DamagedDocuments have a stored value that cannot be read, as far as is known, and are left out of searches. Put again they are whole.
+	// DamagedDocuments have a stored value that cannot be read, as far as is known, and are left
+	// out of searches. Put again they are whole.
 	DamagedDocuments int `json:"damaged_documents,omitempty"`
 
-	// Incarnation is another one after the collection was made anew or its data folder was restored from a backup: what is known of
-	// another one's documents says nothing of these. It is opaque.
+	// Incarnation is another one after the collection was made anew or its data folder was restored
+	// from a backup: what is known of another one's documents says nothing of these. It is opaque.
 	Incarnation string `json:"incarnation"`
 }

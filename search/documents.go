@@ -15,7 +15,8 @@ import (
 // maxList is the most documents of one page of a listing.
 const maxList = 1000
 
-// Document returns a document with its passages. It returns [ErrDocumentNotFound] if there is none of this id.
+// Document returns a document with its passages. It returns [ErrDocumentNotFound] if there is none
+// of this id.
 func (e *Engine) Document(ctx context.Context, collection, id string) (*StoredDocument, error) {
 	c, r, err := e.open(ctx, collection)
 	if err != nil {
@@ -34,9 +35,10 @@ func (e *Engine) Document(ctx context.Context, collection, id string) (*StoredDo
 	return stored(docs[0], r)
 }
 
-// Documents lists documents in the order of their first arrival, at most limit of them, 1 to 1000, and fewer where they have about
-// [backend.PageBytes]. cursor is empty at first and then what next was; next is empty at the end. A cursor goes on after the collection was re-embedded, as
-// long as what it was is there, and is refused once the collection was made anew.
+// Documents lists documents in the order of their first arrival, at most limit of them, 1 to 1000,
+// and fewer where they have about [backend.PageBytes]. cursor is empty at first and then what next
+// was; next is empty at the end. A cursor goes on after the collection was re-embedded, as long as
+// what it was is there, and is refused once the collection was made anew.
 func (e *Engine) Documents(ctx context.Context, collection, cursor string, limit int) (docs []StoredDocument, next string, err error) {
 	c, r, err := e.open(ctx, collection)
 	if err != nil {
@@ -72,9 +74,11 @@ func (e *Engine) Documents(ctx context.Context, collection, cursor string, limit
 
 const cursorAllowed = "what the page before gave as its next, of the collection as it is; begin again without one"
 
-// listFrom takes a cursor apart, which is INCARNATION.GENERATION~REST. The incarnation must be that of the collection: what a listing of another one began
-// with says nothing of this one, also where both have or had the same name. It returns the generation of the same name that the listing began with, as long
-// as it is there, and the backend's part. A collection that was kept is stored under the name of another, whose generations are not its own.
+// listFrom takes a cursor apart, which is INCARNATION.GENERATION~REST. The incarnation must be that
+// of the collection: what a listing of another one began with says nothing of this one, also where
+// both have or had the same name. It returns the generation of the same name that the listing began
+// with, as long as it is there, and the backend's part. A collection that was kept is stored under
+// the name of another, whose generations are not its own.
 func (e *Engine) listFrom(ctx context.Context, stored, incarnation, cursor string) (from, rest string, err error) {
 	if cursor == "" {
 		return stored, "", nil
@@ -97,8 +101,9 @@ func (e *Engine) listFrom(ctx context.Context, stored, incarnation, cursor strin
 	return "", "", fault.Field("cursor", cursor, "a cursor of the collection as it is; it was re-embedded meanwhile, begin again without one")
 }
 
-// DeleteDocuments deletes documents by id and answers each in order; one that is not there has the error [ErrDocumentNotFound]. An id that
-// [CheckID] refuses is an error, and nothing is deleted. Any other error comes with the results of what was deleted before it.
+// DeleteDocuments deletes documents by id and answers each in order; one that is not there has the
+// error [ErrDocumentNotFound]. An id that [CheckID] refuses is an error, and nothing is deleted.
+// Any other error comes with the results of what was deleted before it.
 func (e *Engine) DeleteDocuments(ctx context.Context, collection string, ids []string) ([]ItemResult, error) {
 	c, _, release, err := e.openToWrite(ctx, collection)
 	if err != nil {
@@ -129,8 +134,9 @@ func (e *Engine) DeleteDocuments(ctx context.Context, collection string, ids []s
 	return results, nil
 }
 
-// DeleteDocument deletes one document. With ifRevision it does so only while the document has this revision; otherwise the result has
-// the error [ErrConflict], or [ErrDocumentNotFound] where there is none.
+// DeleteDocument deletes one document. With ifRevision it does so only while the document has this
+// revision; otherwise the result has the error [ErrConflict], or [ErrDocumentNotFound] where there
+// is none.
 func (e *Engine) DeleteDocument(ctx context.Context, collection, id string, ifRevision *uint64) (ItemResult, error) {
 	c, _, release, err := e.openToWrite(ctx, collection)
 	if err != nil {

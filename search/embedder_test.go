@@ -37,7 +37,8 @@ func (e *plainEmbedder) Embed(ctx context.Context, texts []string, o search.Embe
 func (e *plainEmbedder) Model() search.ModelInfo         { return e.model }
 func (e *plainEmbedder) Calibration() models.Calibration { return e.calibration }
 
-// TestEmbedderRefused: what an Embedder says of itself is checked when the engine opens, and what it answers when it answers.
+// TestEmbedderRefused: what an Embedder says of itself is checked when the engine opens, and what
+// it answers when it answers.
 func TestEmbedderRefused(t *testing.T) {
 	good := search.ModelInfo{Name: "plain", Dimension: fakeDim, MaxTokens: 32}
 	for name, tc := range map[string]struct {
@@ -84,7 +85,8 @@ func TestEmbedderRefused(t *testing.T) {
 	}
 }
 
-// TestOwnEmbedderIsNotTheEmbedded: an own Embedder is not taken for the embedded checkpoint, nor that for it.
+// TestOwnEmbedderIsNotTheEmbedded: an own Embedder is not taken for the embedded checkpoint, nor
+// that for it.
 func TestOwnEmbedderIsNotTheEmbedded(t *testing.T) {
 	dir := t.TempDir()
 	e := open(t, dir, &fakeEmbedder{})

@@ -229,7 +229,8 @@ func TestDeleteDocument(t *testing.T) {
 	}
 }
 
-// TestDeleteDocumentsOfBadID: behind more than one transaction takes, too, an id that is none leaves everything as it is.
+// TestDeleteDocumentsOfBadID: behind more than one transaction takes, too, an id that is none
+// leaves everything as it is.
 func TestDeleteDocumentsOfBadID(t *testing.T) {
 	e := open(t, t.TempDir(), &fakeEmbedder{})
 	put(t, e, search.Created, doc("a", `{"text":"one"}`))

@@ -44,7 +44,8 @@ func scores(t *testing.T, e *search.Engine, name string) (out []float64) {
 	return out
 }
 
-// TestPoolingOfCollections: collections with other poolings than the engine's are searched and written with their own, from whatever folder it is started.
+// TestPoolingOfCollections: collections with other poolings than the engine's are searched and
+// written with their own, from whatever folder it is started.
 func TestPoolingOfCollections(t *testing.T) {
 	model, dir := bertFolder(t), t.TempDir()
 	open := func(pooling string) *search.Engine {
@@ -100,7 +101,8 @@ func TestPoolingOfCollections(t *testing.T) {
 	e.Close()
 }
 
-// TestStaticCheckpoint: a collection of a static checkpoint, which takes texts of any length and pools by the mean alone, is served by it and beside another.
+// TestStaticCheckpoint: a collection of a static checkpoint, which takes texts of any length and
+// pools by the mean alone, is served by it and beside another.
 func TestStaticCheckpoint(t *testing.T) {
 	const rows, dim = 818, 8
 	table := make([]byte, 4*rows*dim)
@@ -164,7 +166,8 @@ func nearAll(a, b []float64) bool {
 	return true
 }
 
-// TestTwinCheckpointsWithoutParts: two folders with the same weights and other tokenizers are two checkpoints also for collections that know the weights alone.
+// TestTwinCheckpointsWithoutParts: two folders with the same weights and other tokenizers are two
+// checkpoints also for collections that know the weights alone.
 func TestTwinCheckpointsWithoutParts(t *testing.T) {
 	dir, folders := t.TempDir(), map[string]string{"lower": bertFolder(t), "upper": bertFolder(t)}
 	edit(t, filepath.Join(folders["upper"], "tokenizer.json"), `"lowercase": true`, `"lowercase": false`)
@@ -226,7 +229,8 @@ func (g gated) Embed(ctx context.Context, texts []string, o search.EmbedOptions)
 	}
 }
 
-// TestPoolingOfTask: a re-embedding that began with a pooling goes on with it when the engine is started without.
+// TestPoolingOfTask: a re-embedding that began with a pooling goes on with it when the engine is
+// started without.
 func TestPoolingOfTask(t *testing.T) {
 	dir, model := t.TempDir(), "../encoder/testdata/bert-mean"
 	load := func(_, _, pooling string) (search.Embedder, error) {

@@ -36,7 +36,8 @@ type Options struct {
 	Alarm          func(text string)                                         // told of what an operator must look at; default: Notice
 }
 
-// DefaultMaxCollections bounds the collections of an engine: an empty one takes some 0.2 MB of memory, an open file and 2 ms of each opening.
+// DefaultMaxCollections bounds the collections of an engine: an empty one takes some 0.2 MB of
+// memory, an open file and 2 ms of each opening.
 const DefaultMaxCollections = 10_000
 
 // Engine is the search engine over one data folder. It is safe for concurrent use.
@@ -69,8 +70,9 @@ type cachedRecord struct {
 	record  record
 }
 
-// Open opens the data folder dir, made if it is missing unless o.MustExist, and loads the checkpoint. With Options.Backend dir may be empty.
-// The folder is locked for this process until [Engine.Close]; where it is locked already, the error matches store.ErrLocked.
+// Open opens the data folder dir, made if it is missing unless o.MustExist, and loads the
+// checkpoint. With Options.Backend dir may be empty. The folder is locked for this process until
+// [Engine.Close]; where it is locked already, the error matches store.ErrLocked.
 func Open(dir string, o Options) (*Engine, error) { return OpenContext(context.Background(), dir, o) }
 
 // OpenContext is Open that ends early with ctx, while indexes are filled; the next opening goes on.
@@ -118,7 +120,8 @@ var openBackend = func(ctx context.Context, dir string, o embedded.Options) (bac
 	return embedded.OpenContext(ctx, dir, o)
 }
 
-// openNames reads names and tasks, loads the checkpoints of the collections and goes on with what was not finished, unless noTasks.
+// openNames reads names and tasks, loads the checkpoints of the collections and goes on with what
+// was not finished, unless noTasks.
 func (e *Engine) openNames(ctx context.Context, noTasks bool) (err error) {
 	stored, err := e.backend.Collections(ctx)
 	if err != nil {
@@ -145,8 +148,9 @@ func (e *Engine) openNames(ctx context.Context, noTasks bool) (err error) {
 	return nil
 }
 
-// Close writes what makes the next opening fast and releases the data folder. A call that is under way is
-// completed or returns [ErrClosed], which is what later ones return that need the folder. A second Close does nothing.
+// Close writes what makes the next opening fast and releases the data folder. A call that is under
+// way is completed or returns [ErrClosed], which is what later ones return that need the folder. A
+// second Close does nothing.
 func (e *Engine) Close() error {
 	e.tasks.close() // while the engine answers: a task must not take its end for a failure
 	e.mu.Lock()
@@ -186,13 +190,15 @@ func (e *Engine) ReadOnly() error {
 // checkpoints. It lives as long as the engine.
 func (e *Engine) Inference() *inference.Service { return e.inference }
 
-// Check looks for faults: differences between what is stored and what is indexed; with deep also every stored byte.
+// Check looks for faults: differences between what is stored and what is indexed; with deep also
+// every stored byte.
 func (e *Engine) Check(ctx context.Context, deep bool) ([]backend.Problem, error) {
 	found, err := e.backend.Check(ctx, backend.CheckRequest{Deep: deep})
 	return found.Problems, err
 }
 
-// openToWrite is open for a writer: until done is called, no other generation takes the collection's place.
+// openToWrite is open for a writer: until done is called, no other generation takes the
+// collection's place.
 func (e *Engine) openToWrite(ctx context.Context, name string) (c backend.Collection, r record, done func(), err error) {
 	for {
 		if c, r, err = e.open(ctx, name); err != nil {
@@ -217,7 +223,8 @@ func (e *Engine) openToWrite(ctx context.Context, name string) (c backend.Collec
 // writerSlots is more than the writers that there can be.
 const writerSlots = 1 << 30
 
-// openAlone is open for who changes the settings: until start is called, nobody writes and no other generation takes the collection's place.
+// openAlone is open for who changes the settings: until start is called, nobody writes and no other
+// generation takes the collection's place.
 func (e *Engine) openAlone(ctx context.Context, name string) (c backend.Collection, r record, start func(), err error) {
 	for {
 		if c, _, err = e.open(ctx, name); err != nil {
@@ -237,7 +244,8 @@ func (e *Engine) openAlone(ctx context.Context, name string) (c backend.Collecti
 	}
 }
 
-// stopWriters waits for the writers of a stored collection, and keeps others out until start is called.
+// stopWriters waits for the writers of a stored collection, and keeps others out until start is
+// called.
 func (e *Engine) stopWriters(ctx context.Context, stored string) (start func(), err error) {
 	for {
 		l := e.writers(stored)
@@ -251,7 +259,8 @@ func (e *Engine) stopWriters(ctx context.Context, stored string) (start func(), 
 	}
 }
 
-// writers returns the lock of a stored collection. [Engine.trim] forgets that of one that is gone, so who has got it asks again whether it still is.
+// writers returns the lock of a stored collection. [Engine.trim] forgets that of one that is gone,
+// so who has got it asks again whether it still is.
 func (e *Engine) writers(stored string) *semaphore.Weighted {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -309,7 +309,8 @@ func (f *faulty) Apply(ctx context.Context, r backend.ApplyRequest) ([]backend.O
 	return f.Backend.Apply(ctx, r)
 }
 
-// TestPanicOfBackend: a fault in a goroutine of the engine's own ends the request, and not the process.
+// TestPanicOfBackend: a fault in a goroutine of the engine's own ends the request, and not the
+// process.
 func TestPanicOfBackend(t *testing.T) {
 	b, err := embedded.OpenContext(t.Context(), t.TempDir(), embedded.Options{})
 	if err != nil {
@@ -469,7 +470,8 @@ func TestQuantize(t *testing.T) {
 	}
 }
 
-// TestLanguage looks for a text by a query, composed and decomposed both, and compares what is marked.
+// TestLanguage looks for a text by a query, composed and decomposed both, and compares what is
+// marked.
 func TestLanguage(t *testing.T) {
 	for _, tc := range []struct{ name, language, text, q, marked string }{
 		{"stem", "de", "Die Häuser der Stadt.", "Haus", "Die <mark>Häuser</mark> der Stadt."},

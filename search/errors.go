@@ -7,7 +7,8 @@ import (
 	"searchd/search/fault"
 )
 
-// Errors that callers tell apart with [errors.Is]. The text of a returned error names the thing that it is about.
+// Errors that callers tell apart with [errors.Is]. The text of a returned error names the thing
+// that it is about.
 var (
 	ErrInvalid            = backend.ErrInvalid // a field's value is not allowed; see [FieldError]
 	ErrCollectionNotFound = backend.ErrCollectionNotFound
@@ -32,12 +33,14 @@ var (
 	ErrUnsupported        = fault.ErrUnsupported // the checkpoints or the backend that the engine was given cannot do it
 )
 
-// DamagedError says that a collection cannot be opened, or a document of it not be read, and which stored value is damaged. It matches
-// [ErrDamaged].
+// DamagedError says that a collection cannot be opened, or a document of it not be read, and which
+// stored value is damaged. It matches [ErrDamaged].
 type DamagedError = backend.DamagedError
 
-// FieldError says which field of a request is wrong, its value, and what is allowed. It matches [ErrInvalid].
+// FieldError says which field of a request is wrong, its value, and what is allowed. It matches
+// [ErrInvalid].
 type FieldError = fault.FieldError
 
-// DocumentError says which value of a document is wrong, and what is allowed. It matches [ErrInvalid].
+// DocumentError says which value of a document is wrong, and what is allowed. It matches
+// [ErrInvalid].
 type DocumentError = fault.DocumentError

@@ -40,8 +40,9 @@ type Explanation struct {
 	RequestID string             `json:"request_id,omitempty"` // set by the server
 }
 
-// Explain says why a document ranks where it does for a query, whether or not it is on the page that Limit and Offset name: these are not
-// looked at. It returns [ErrDocumentNotFound] where there is none of this id.
+// Explain says why a document ranks where it does for a query, whether or not it is on the page
+// that Limit and Offset name: these are not looked at. It returns [ErrDocumentNotFound] where there
+// is none of this id.
 func (e *Engine) Explain(ctx context.Context, collection, id string, q Query) (*Explanation, error) {
 	start := time.Now()
 	defer e.throttle.Begin()()
@@ -106,7 +107,8 @@ func (s *search) explainPlace(ctx context.Context, id string) (*Explanation, err
 	return x, nil
 }
 
-// place finds a document among the candidates. One that is not there gets the scores that it would have, and the reason.
+// place finds a document among the candidates. One that is not there gets the scores that it would
+// have, and the reason.
 func (s *search) place(ctx context.Context, d *backend.Document, x *Explanation) (candidate, error) {
 	for i, c := range s.candidates {
 		if c.ref == d.Ref {

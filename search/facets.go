@@ -21,15 +21,16 @@ const (
 	MaxFacetRanges    = 100
 )
 
-// Facet asks how the values of a filterable field are spread over the documents found. In JSON it is an object, or the name of the field.
+// Facet asks how the values of a filterable field are spread over the documents found. In JSON it
+// is an object, or the name of the field.
 type Facet struct {
 	Field  string       `json:"field"`
 	Limit  int          `json:"limit,omitempty"`  // values, the most frequent, 1..1000; default 10
 	Ranges []FacetRange `json:"ranges,omitempty"` // given: instead of values, how many documents have one in each
 }
 
-// FacetRange is a half-open interval: values from From up to but not with To. Both are numbers (float64, int or json.Number), or both dates as
-// RFC 3339 or YYYY-MM-DD; one may be absent.
+// FacetRange is a half-open interval: values from From up to but not with To. Both are numbers
+// (float64, int or json.Number), or both dates as RFC 3339 or YYYY-MM-DD; one may be absent.
 type FacetRange struct {
 	From any `json:"from,omitempty"`
 	To   any `json:"to,omitempty"`
@@ -64,8 +65,10 @@ func plainNumber(x any) any {
 	return x
 }
 
-// FacetCounts answers a [Facet]. The documents counted are those that [Response].Total counts, and Of says which these are: "keyword", all
-// that match by words; "vector", the nearest of the window; "union", both; "all", where the query has no word. A document with several values counts for each.
+// FacetCounts answers a [Facet]. The documents counted are those that [Response].Total counts, and
+// Of says which these are: "keyword", all that match by words; "vector", the nearest of the window;
+// "union", both; "all", where the query has no word. A document with several values counts for
+// each.
 type FacetCounts struct {
 	Of        string       `json:"of"`
 	Documents int          `json:"documents"`          // that were counted
@@ -75,7 +78,8 @@ type FacetCounts struct {
 	Ranges    []RangeCount `json:"ranges,omitempty"`   // in the order of the request
 }
 
-// FacetValue is a value, a string, float64, json.Number or bool, and the number of documents that have it.
+// FacetValue is a value, a string, float64, json.Number or bool, and the number of documents that
+// have it.
 type FacetValue struct {
 	Value any `json:"value"`
 	Count int `json:"count"`
@@ -196,7 +200,8 @@ func (s *search) count(ctx context.Context) error {
 	return nil
 }
 
-// plainValue is a value as JSON has it: an integer that shares its float64 with others is a json.Number.
+// plainValue is a value as JSON has it: an integer that shares its float64 with others is a
+// json.Number.
 func plainValue(v filter.Value) any {
 	switch v.Kind {
 	case filter.Number:

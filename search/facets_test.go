@@ -226,7 +226,8 @@ func TestObjectsInLists(t *testing.T) {
 	}
 }
 
-// TestLimitZero wants the total and the facets of a search without hits, and no step that orders or fetches.
+// TestLimitZero wants the total and the facets of a search without hits, and no step that orders or
+// fetches.
 func TestLimitZero(t *testing.T) {
 	e := shelf(t)
 	for _, q := range []search.Query{

@@ -14,7 +14,8 @@ import (
 	"searchd/search"
 )
 
-// fakeEmbedder hashes words into dimensions: texts that share words are near, and words of one meaning share a dimension.
+// fakeEmbedder hashes words into dimensions: texts that share words are near, and words of one
+// meaning share a dimension.
 type fakeEmbedder struct {
 	fail   error // returned for queries
 	sha256 string

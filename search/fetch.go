@@ -11,7 +11,8 @@ import (
 	"searchd/search/mapping"
 )
 
-// fetch turns the page's candidates into hits. A document that was deleted since it was found is left out.
+// fetch turns the page's candidates into hits. A document that was deleted since it was found is
+// left out.
 func (s *search) fetch(ctx context.Context) error {
 	s.hits = make([]Hit, 0, len(s.page))
 	refs := make([]backend.Ref, len(s.page))
@@ -130,8 +131,8 @@ func column(parts mapping.Parts, p PassageHit) int {
 	return utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:])
 }
 
-// bestPassages returns the positions of the n best passages, best first: by cosine where there are cosines; equal ones in the order of the
-// text.
+// bestPassages returns the positions of the n best passages, best first: by cosine where there are
+// cosines; equal ones in the order of the text.
 func bestPassages(texts []PassageHit, cosines []float64, n int) []int {
 	order := make([]int, len(texts))
 	for i := range order {

@@ -63,7 +63,8 @@ func checkStored(m mapping.Mapping, uses []fieldUse, wrong *fault.Fields) {
 	}
 }
 
-// undeclared returns the uses of fields of which the mapping does not say that they are what they are used for.
+// undeclared returns the uses of fields of which the mapping does not say that they are what they
+// are used for.
 func undeclared(m mapping.Mapping, uses []fieldUse) []fieldUse {
 	return slices.DeleteFunc(slices.Clone(uses), func(u fieldUse) bool {
 		f, set := m[u.name]
@@ -71,7 +72,8 @@ func undeclared(m mapping.Mapping, uses []fieldUse) []fieldUse {
 	})
 }
 
-// lacking returns those of uses whose field no document has. partial: documents may have it that the index does not know yet.
+// lacking returns those of uses whose field no document has. partial: documents may have it that
+// the index does not know yet.
 func (e *Engine) lacking(ctx context.Context, collection string, uses []fieldUse) (none []fieldUse, partial bool, err error) {
 	if len(uses) == 0 {
 		return nil, false, nil

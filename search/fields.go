@@ -19,8 +19,9 @@ const (
 	maxFieldWeight = 100
 )
 
-// Fields names the searched fields that a query looks at, each as name or name^weight. The weight, 1 by default, multiplies the one of the
-// collection's mapping. In JSON it is a list, ["title^3", "body"], or an object, {"title": 3, "body": 1}.
+// Fields names the searched fields that a query looks at, each as name or name^weight. The weight,
+// 1 by default, multiplies the one of the collection's mapping. In JSON it is a list, ["title^3",
+// "body"], or an object, {"title": 3, "body": 1}.
 type Fields []string
 
 // UnmarshalJSON implements json.Unmarshaler.

@@ -6,7 +6,8 @@ import (
 	"searchd/search"
 )
 
-// TestFilterByID finds documents by their ids, and those with a field of that name by the field; a deletion agrees.
+// TestFilterByID finds documents by their ids, and those with a field of that name by the field; a
+// deletion agrees.
 func TestFilterByID(t *testing.T) {
 	e := open(t, t.TempDir(), &fakeEmbedder{})
 	put(t, e, search.Created, doc("a", `{"text":"common one","n":1}`), doc("b", `{"text":"common two","n":2}`), doc("7", `{"n":3}`),

@@ -6,7 +6,8 @@ import (
 	"searchd/search/backend"
 )
 
-// group leaves of the candidates with the same value of a field the first; those without a value all stay.
+// group leaves of the candidates with the same value of a field the first; those without a value
+// all stay.
 func (s *search) group(ctx context.Context) error {
 	have, err := s.engine.backend.Fetch(ctx, backend.FetchRequest{Collection: s.collection, Refs: s.refs(), First: s.plan.Group})
 	if err != nil {

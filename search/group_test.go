@@ -9,7 +9,8 @@ import (
 	"searchd/search"
 )
 
-// TestGroup compares the hits with the first of each language, or of each tag, of the ungrouped hits.
+// TestGroup compares the hits with the first of each language, or of each tag, of the ungrouped
+// hits.
 func TestGroup(t *testing.T) {
 	e := shelf(t)
 	put(t, e, search.Created, doc("plain1", `{"text":"red book"}`), doc("plain2", `{"text":"red book too"}`))

@@ -23,7 +23,8 @@ const (
 	analysedBytes    = 128 << 10 // of one field; what comes after is not searched for marks
 )
 
-// marker finds the query's terms in texts, and what they are synonyms of by the name of these. It serves one goroutine.
+// marker finds the query's terms in texts, and what they are synonyms of by the name of these. It
+// serves one goroutine.
 type marker struct {
 	analyze func(text string) []keyword.Token // that are terms or words of phrases
 	terms   map[string]string                 // to the term of the query that it counts for, which may be a synonym of it
@@ -129,7 +130,8 @@ func (m *marker) next() {
 	}
 }
 
-// found returns the tokens of text that are among the query's terms, in order; a synonym of several words is one token.
+// found returns the tokens of text that are among the query's terms, in order; a synonym of several
+// words is one token.
 func (m *marker) found(text string) []keyword.Token {
 	out, ok := m.known[text]
 	if !ok && len(m.forms) > 0 {
@@ -149,7 +151,8 @@ func (m *marker) found(text string) []keyword.Token {
 	return out
 }
 
-// passage returns what found returns of text[start:end], out of what it returns of text where white space sets the passage apart.
+// passage returns what found returns of text[start:end], out of what it returns of text where white
+// space sets the passage apart.
 func (m *marker) passage(text string, start, end int) []keyword.Token {
 	apart := (start == 0 || isGap(text[start-1])) && (end == len(text) || isGap(text[end]))
 	if !apart || end > analysedEnd(text) || len(m.phrases) > 0 { // a phrase can reach beyond the passage
@@ -165,8 +168,9 @@ func (m *marker) passage(text string, start, end int) []keyword.Token {
 // isGap says whether c is between terms in every language.
 func isGap(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
 
-// joined returns tokens that lie before limit, in order and without overlap: one that reaches beyond the one before, as pairs of characters
-// do, makes it longer, or is cut where that would be longer than a snippet.
+// joined returns tokens that lie before limit, in order and without overlap: one that reaches
+// beyond the one before, as pairs of characters do, makes it longer, or is cut where that would be
+// longer than a snippet.
 func joined(tokens []keyword.Token, limit int) []keyword.Token {
 	var out []keyword.Token
 	end := 0
@@ -185,7 +189,8 @@ func joined(tokens []keyword.Token, limit int) []keyword.Token {
 	return out
 }
 
-// counted returns names, and the other tokens without overlap, in the order of the text: a name counts beside its words.
+// counted returns names, and the other tokens without overlap, in the order of the text: a name
+// counts beside its words.
 func counted(tokens []keyword.Token) []keyword.Token {
 	var names, words []keyword.Token
 	for _, t := range tokens {
@@ -200,7 +205,8 @@ func counted(tokens []keyword.Token) []keyword.Token {
 	return all
 }
 
-// weight is how well the text of tokens covers the query's terms: different terms count, repeats a little.
+// weight is how well the text of tokens covers the query's terms: different terms count, repeats a
+// little.
 func weight(tokens []keyword.Token) float64 {
 	seen := map[string]bool{}
 	matches := counted(tokens)
@@ -219,7 +225,8 @@ func (m *marker) mark(doc mapping.Parts, p PassageHit) string {
 	return markup(p.Text, passage.Span{Start: 0, End: len(p.Text)}, joined(tokens, len(p.Text)))
 }
 
-// snippets returns the places of text with most of the query's terms, marked, in the order of the text.
+// snippets returns the places of text with most of the query's terms, marked, in the order of the
+// text.
 func (m *marker) snippets(text string) []string {
 	found := m.found(text)
 	marks, matches := joined(found, len(text)), counted(found)
@@ -237,7 +244,8 @@ func (m *marker) snippets(text string) []string {
 	return out
 }
 
-// densest returns the window of at most snippetBytes with most different terms, the first of equals, and the index of its first match.
+// densest returns the window of at most snippetBytes with most different terms, the first of
+// equals, and the index of its first match.
 func densest(matches []keyword.Token) (passage.Span, int) {
 	best, bestTerms, at := passage.Span{}, 0, 0
 	for i := range matches {
@@ -260,7 +268,8 @@ func densest(matches []keyword.Token) (passage.Span, int) {
 // unspaced are the scripts that put no space between words.
 var unspaced = []*unicode.RangeTable{unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar}
 
-// cutsBefore says whether a snippet can begin or end before r: white space, or a character of unspaced.
+// cutsBefore says whether a snippet can begin or end before r: white space, or a character of
+// unspaced.
 func cutsBefore(r rune) bool {
 	return unicode.IsSpace(r) || r > unicode.MaxLatin1 && unicode.In(r, unspaced...) && !unicode.IsMark(r)
 }

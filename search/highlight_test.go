@@ -10,7 +10,8 @@ import (
 	"searchd/search"
 )
 
-// TestSnippetsHaveContext: a snippet shows what stands around the query's words, also in scripts without spaces, and is a part of the text.
+// TestSnippetsHaveContext: a snippet shows what stands around the query's words, also in scripts
+// without spaces, and is a part of the text.
 func TestSnippetsHaveContext(t *testing.T) {
 	for language, text := range map[string][3]string{
 		"en":       {"The cat sat on the mat, and ", "engines", " of search were quiet. "},

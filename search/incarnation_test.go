@@ -7,7 +7,8 @@ import (
 	"searchd/search"
 )
 
-// TestIncarnation holds on to a collection through everything that leaves its documents, and to nothing else.
+// TestIncarnation holds on to a collection through everything that leaves its documents, and to
+// nothing else.
 func TestIncarnation(t *testing.T) {
 	dir := t.TempDir()
 	e := open(t, dir, &fakeEmbedder{})

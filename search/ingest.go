@@ -29,9 +29,10 @@ const (
 	maxIDBytes         = 512
 )
 
-// Ingest puts documents into a collection: each is checked, skipped if the stored one is equal, cut into passages, encoded,
-// committed and indexed. It answers each document in order; an error is returned only where the rest could not be tried,
-// together with the results of what was committed before. A result other than [Failed] is durable.
+// Ingest puts documents into a collection: each is checked, skipped if the stored one is equal, cut
+// into passages, encoded, committed and indexed. It answers each document in order; an error is
+// returned only where the rest could not be tried, together with the results of what was committed
+// before. A result other than [Failed] is durable.
 func (e *Engine) Ingest(ctx context.Context, collection string, docs []Document) ([]ItemResult, error) {
 	c, r, release, err := e.openToWrite(ctx, collection)
 	if err != nil {
@@ -109,7 +110,8 @@ const leastToken = 2
 
 func (in *ingest) vectorBytes() int { return 4 * in.record.Model.Dimension }
 
-// prepare takes the documents of one commit through the pipeline until they can be written. It answers those that need not be.
+// prepare takes the documents of one commit through the pipeline until they can be written. It
+// answers those that need not be.
 func (in *ingest) prepare(ctx context.Context, docs []Document, results []ItemResult) ([]item, error) {
 	items := make([]item, len(docs))
 	for i := range docs {
@@ -188,7 +190,8 @@ func CheckID(id string) error {
 	return nil
 }
 
-// canonicalJSON returns the object with sorted keys and no white space: equal objects give equal bytes. Numbers keep their text.
+// canonicalJSON returns the object with sorted keys and no white space: equal objects give equal
+// bytes. Numbers keep their text.
 func canonicalJSON(raw []byte) ([]byte, error) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
@@ -234,7 +237,8 @@ func (in *ingest) skipUnchanged(ctx context.Context, items []item, results []Ite
 	return nil
 }
 
-// lookup returns the stored documents without their fields; nil for one that is damaged, too, as writing it again mends it.
+// lookup returns the stored documents without their fields; nil for one that is damaged, too, as
+// writing it again mends it.
 func (in *ingest) lookup(ctx context.Context, ids []string) ([]*backend.Document, error) {
 	b := in.engine.backend
 	stored := make([]*backend.Document, 0, len(ids))
@@ -265,7 +269,8 @@ func (in *ingest) lookup(ctx context.Context, ids []string) ([]*backend.Document
 	return stored, nil
 }
 
-// cut sets the passages of a document and the texts that stand for them: the title, where there is one, and the passage.
+// cut sets the passages of a document and the texts that stand for them: the title, where there is
+// one, and the passage.
 func (in *ingest) cut(it *item) {
 	s := in.record.Settings.Passages
 	budget := in.record.budget()
@@ -290,8 +295,8 @@ func (in *ingest) cut(it *item) {
 	}
 }
 
-// encodedTitle returns what of a title stands in front of the passages under it where they are encoded: at most a third of what a passage may have; "" where
-// they are encoded without.
+// encodedTitle returns what of a title stands in front of the passages under it where they are
+// encoded: at most a third of what a passage may have; "" where they are encoded without.
 func (r record) encodedTitle(title string, count func(string) int) string {
 	if title = strings.TrimSpace(title); title == "" || r.Settings.Passages.NoTitle {
 		return ""
@@ -396,7 +401,8 @@ func (in *ingest) apply(ctx context.Context, items []item, results []ItemResult)
 // warnedFields is how many fields a warning names.
 const warnedFields = 3
 
-// warning says which fields of a document without text are not searched although they would be if they were strings.
+// warning says which fields of a document without text are not searched although they would be if
+// they were strings.
 func (it *item) warning() string {
 	var text strings.Builder
 	for i, name := range it.parts.NotText {

@@ -9,7 +9,8 @@ import (
 	"searchd/search/mapping"
 )
 
-// TestRefusedDocumentsAreAlone refuses documents that only show what they are on their way, and takes the others of the call.
+// TestRefusedDocumentsAreAlone refuses documents that only show what they are on their way, and
+// takes the others of the call.
 func TestRefusedDocumentsAreAlone(t *testing.T) {
 	dir := t.TempDir()
 	e := open(t, dir, &fakeEmbedder{})

@@ -12,8 +12,9 @@ import (
 	"searchd/search/embedded"
 )
 
-// TestKeptIsSeenUnderItsNameAlone: a collection that was kept is stored under the name of the one that it was. It is not seen there when that one is
-// gone and its own name leads elsewhere, nor does its listing give what that one holds.
+// TestKeptIsSeenUnderItsNameAlone: a collection that was kept is stored under the name of the one
+// that it was. It is not seen there when that one is gone and its own name leads elsewhere, nor
+// does its listing give what that one holds.
 func TestKeptIsSeenUnderItsNameAlone(t *testing.T) {
 	dir := t.TempDir()
 	b, err := embedded.Open(dir, embedded.Options{})

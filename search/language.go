@@ -15,13 +15,15 @@ const (
 	languageDocuments = 2000 // at most
 )
 
-// Language is the language in which a collection is searched by words, and the one that its texts look like.
+// Language is the language in which a collection is searched by words, and the one that its texts
+// look like.
 type Language struct {
 	Language  string `json:"language"`
 	LooksLike string `json:"looks_like,omitempty"` // empty where they do not tell
 }
 
-// Language returns the language of a collection, and what [keyword.GuessLanguage] says of its first documents in the order of their ids.
+// Language returns the language of a collection, and what [keyword.GuessLanguage] says of its first
+// documents in the order of their ids.
 func (e *Engine) Language(ctx context.Context, name string) (*Language, error) {
 	c, r, err := e.open(ctx, name)
 	if err != nil {

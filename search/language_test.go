@@ -7,7 +7,8 @@ import (
 	"searchd/search"
 )
 
-// TestLanguageNames gives languages the names that people write, and wants each to be the same as the analysis that suits it.
+// TestLanguageNames gives languages the names that people write, and wants each to be the same as
+// the analysis that suits it.
 func TestLanguageNames(t *testing.T) {
 	for name, want := range map[string]string{
 		"ja": "cjk", "zh": "cjk", "ko": "cjk", "zh-CN": "cjk", "zh-Hant-TW": "cjk", "JA": "cjk", "cjk": "cjk",

@@ -11,8 +11,8 @@ import (
 	"searchd/search/backend"
 )
 
-// TestLongDocumentsCostLittle counts what a keyword search analyses of a long document, to show its passages or to re-rank them, and wants the
-// passage with the word that is at its end.
+// TestLongDocumentsCostLittle counts what a keyword search analyses of a long document, to show its
+// passages or to re-rank them, and wants the passage with the word that is at its end.
 func TestLongDocumentsCostLittle(t *testing.T) {
 	e, err := Open(t.TempDir(), Options{Embedder: &slowEmbedder{}})
 	if err != nil {

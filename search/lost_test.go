@@ -12,8 +12,9 @@ import (
 	"searchd/search"
 )
 
-// TestDamagedCatalog damages what the whole folder is opened with: a collection's record, what a name or an alias leads to, a task. The other
-// collections serve, nothing is dropped, and what is damaged is named.
+// TestDamagedCatalog damages what the whole folder is opened with: a collection's record, what a
+// name or an alias leads to, a task. The other collections serve, nothing is dropped, and what is
+// damaged is named.
 func TestDamagedCatalog(t *testing.T) {
 	ctx := t.Context()
 	for _, tt := range []struct {

@@ -42,7 +42,8 @@ type MapOptions struct {
 	Components int    `json:"components,omitempty"` // coordinates of each point, 2..32; default 2
 }
 
-// Map shows the passages of a collection as points: a sample of their vectors on their principal components.
+// Map shows the passages of a collection as points: a sample of their vectors on their principal
+// components.
 type Map struct {
 	Points   []MapPoint `json:"points"`
 	Total    int        `json:"total"`    // passages of the collection
@@ -104,8 +105,9 @@ type mapKey struct {
 	components int // defaultComponents or MaxMapComponents
 }
 
-// Map draws the passages of a collection. The same collection gives the same map, which is kept until it changes. It returns a
-// [FieldError] for what is not allowed and, with a query, [ErrModelMismatch] as Search does.
+// Map draws the passages of a collection. The same collection gives the same map, which is kept
+// until it changes. It returns a [FieldError] for what is not allowed and, with a query,
+// [ErrModelMismatch] as Search does.
 func (e *Engine) Map(ctx context.Context, collection string, o MapOptions) (*Map, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
@@ -190,7 +192,8 @@ func (e *Engine) draw(ctx context.Context, c backend.Collection, r record, key m
 	return d, nil
 }
 
-// read fills in what is shown of each passage. One whose document has been deleted since is left out. Each document is read once, and only a few are in memory.
+// read fills in what is shown of each passage. One whose document has been deleted since is left
+// out. Each document is read once, and only a few are in memory.
 func (d *drawnMap) read(ctx context.Context, b backend.Backend, r record, sample []backend.PassageVector) error {
 	var refs []backend.Ref
 	places := map[backend.Ref][]int{} // in the sample
@@ -234,7 +237,8 @@ func (d *drawnMap) read(ctx context.Context, b backend.Backend, r record, sample
 	return nil
 }
 
-// mapTitle returns the first characters of a title, at most mapText bytes, apart from the rest of it.
+// mapTitle returns the first characters of a title, at most mapText bytes, apart from the rest of
+// it.
 func mapTitle(title string) string {
 	title = strings.TrimSpace(title)
 	end := min(len(title), mapText)
@@ -256,7 +260,8 @@ func beginning(text string, n int) string {
 	return text[:passage.RuneEnd(text, n)]
 }
 
-// mapValues returns the values that may tell points apart: numbers, booleans, short strings, of a list its first; not the texts.
+// mapValues returns the values that may tell points apart: numbers, booleans, short strings, of a
+// list its first; not the texts.
 func mapValues(parts mapping.Parts) map[string]any {
 	out := map[string]any{}
 	for name, v := range parts.Values {
@@ -278,8 +283,8 @@ func mapValues(parts mapping.Parts) map[string]any {
 	return out
 }
 
-// tellingFields returns the fields that have at least two values and, as strings, not too many, by name; and takes all others out of the
-// points.
+// tellingFields returns the fields that have at least two values and, as strings, not too many, by
+// name; and takes all others out of the points.
 func tellingFields(points []MapPoint) []MapField {
 	seen := map[string]map[any]bool{}
 	words := map[string]bool{} // fields with a value that is no number

@@ -139,7 +139,8 @@ func TestMapOfLittle(t *testing.T) {
 	}
 }
 
-// TestMapOfLongTitles: a point has the beginning of its document's title, which ends with a character.
+// TestMapOfLongTitles: a point has the beginning of its document's title, which ends with a
+// character.
 func TestMapOfLongTitles(t *testing.T) {
 	e := open(t, t.TempDir(), &fakeEmbedder{})
 	docs := numbered(3)
@@ -172,7 +173,8 @@ func (f *fetches) Fetch(ctx context.Context, r backend.FetchRequest) (backend.Fe
 	return f.Backend.Fetch(ctx, r)
 }
 
-// TestMapOfLongDocuments: a document is read once for all of its passages, and a few documents at a time: each may have megabytes.
+// TestMapOfLongDocuments: a document is read once for all of its passages, and a few documents at a
+// time: each may have megabytes.
 func TestMapOfLongDocuments(t *testing.T) {
 	b, err := embedded.OpenContext(t.Context(), t.TempDir(), embedded.Options{})
 	if err != nil {

@@ -13,7 +13,8 @@ import (
 	"searchd/search"
 )
 
-// TestMarksChangeNothing marks random texts of several scripts and spellings, and wants the texts as they are once the marks are taken out.
+// TestMarksChangeNothing marks random texts of several scripts and spellings, and wants the texts
+// as they are once the marks are taken out.
 func TestMarksChangeNothing(t *testing.T) {
 	r := rand.New(rand.NewPCG(41, 1))
 	e := open(t, t.TempDir(), &fakeEmbedder{})

@@ -80,7 +80,8 @@ func (s *search) compare(ctx context.Context, cs []candidate) error {
 	return nil
 }
 
-// passageTokens returns the tokens of the best passage of each candidate, and which are still there.
+// passageTokens returns the tokens of the best passage of each candidate, and which are still
+// there.
 func (s *search) passageTokens(ctx context.Context, cs []candidate) (texts []maxsim.Text, there []bool, err error) {
 	passages, names, err := s.passageNames(ctx, cs)
 	if err != nil {
@@ -133,7 +134,8 @@ func (s *search) passageNames(ctx context.Context, cs []candidate) (passages []b
 	return passages, names, nil
 }
 
-// titled returns the title over the text of a passage and the text without it, where passages are encoded with their titles.
+// titled returns the title over the text of a passage and the text without it, where passages are
+// encoded with their titles.
 func (r record) titled(over, text string) (title, rest string) {
 	if title = strings.TrimSpace(over); r.Settings.Passages.NoTitle || title == "" {
 		return "", text
@@ -144,13 +146,15 @@ func (r record) titled(over, text string) (title, rest string) {
 	return title, text
 }
 
-// startsInWord reports whether a text begins with a letter, digit or a mark of the letter before, so that what was cut off in front of it ended within a word.
+// startsInWord reports whether a text begins with a letter, digit or a mark of the letter before,
+// so that what was cut off in front of it ended within a word.
 func startsInWord(text string) bool {
 	r, _ := utf8.DecodeRuneInString(text)
 	return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r)
 }
 
-// title returns the whole title over the text of a passage; "" where the text begins with it, or passages are encoded without.
+// title returns the whole title over the text of a passage; "" where the text begins with it, or
+// passages are encoded without.
 func (r record) title(over, text string) string {
 	title := strings.TrimSpace(over)
 	if r.Settings.Passages.NoTitle || strings.HasPrefix(text, title) {

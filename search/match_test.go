@@ -113,7 +113,8 @@ func TestMatch(t *testing.T) {
 	check()
 }
 
-// TestLongTitle: of a title of any length the first tokens count, and no more of it is taken apart than they need.
+// TestLongTitle: of a title of any length the first tokens count, and no more of it is taken apart
+// than they need.
 func TestLongTitle(t *testing.T) {
 	f := &fakeMatcher{}
 	long := strings.Repeat("word ", 39) + "car " + strings.Repeat("red ", 50_000)
@@ -134,7 +135,8 @@ func TestLongTitle(t *testing.T) {
 	}
 }
 
-// TestMatchWindow: documents behind the first 50 count with the least match of those, scores fall, and pages fit together.
+// TestMatchWindow: documents behind the first 50 count with the least match of those, scores fall,
+// and pages fit together.
 func TestMatchWindow(t *testing.T) {
 	e := matching(t, &fakeMatcher{}, numbered(120)...)
 	q := search.Query{Q: "common word7", Mode: search.Semantic, Explain: true, Limit: ptr(120)}
@@ -213,7 +215,8 @@ func (s *slowTable) TokenTable() *maxsim.Table {
 	return s.fakeMatcher.TokenTable()
 }
 
-// TestMatchTimed: the time in which the table of tokens is made, by the first search, is that of the step that wants it.
+// TestMatchTimed: the time in which the table of tokens is made, by the first search, is that of
+// the step that wants it.
 func TestMatchTimed(t *testing.T) {
 	e, err := search.Open(t.TempDir(), search.Options{Embedder: &slowTable{fakeMatcher: &fakeMatcher{}}})
 	if err != nil {

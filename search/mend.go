@@ -11,8 +11,9 @@ import (
 	"searchd/search/fault"
 )
 
-// EncodeDamaged reads every stored byte, encodes each document with a damaged vector again, and calls told for it, or for a collection of
-// which the checkpoint is missing. A document of which the fields are damaged, too, is left as it is.
+// EncodeDamaged reads every stored byte, encodes each document with a damaged vector again, and
+// calls told for it, or for a collection of which the checkpoint is missing. A document of which
+// the fields are damaged, too, is left as it is.
 func (e *Engine) EncodeDamaged(ctx context.Context, told func(text string)) error {
 	missing := map[string]bool{}     // collections whose checkpoint is
 	for encoded := 1; encoded > 0; { // a check lists so many faults and no more
@@ -68,7 +69,8 @@ func (e *Engine) encodeAgain(ctx context.Context, name string, ids []string, tol
 	return n, nil
 }
 
-// putStored writes documents as they are stored, encoded again. What is there with the same content is passed over.
+// putStored writes documents as they are stored, encoded again. What is there with the same content
+// is passed over.
 func (in *ingest) putStored(ctx context.Context, docs []*backend.Document) error {
 	batch := make([]Document, len(docs))
 	for i, d := range docs {

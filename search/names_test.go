@@ -8,7 +8,8 @@ import (
 	"searchd/search"
 )
 
-// TestNamesInSnippets: a place that has a name comes before one that has its words, and the name has one mark.
+// TestNamesInSnippets: a place that has a name comes before one that has its words, and the name
+// has one mark.
 func TestNamesInSnippets(t *testing.T) {
 	e := open(t, t.TempDir(), &fakeEmbedder{})
 	filler := strings.Repeat("Here a ball lies and nothing else. ", 20)

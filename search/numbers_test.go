@@ -9,7 +9,8 @@ import (
 	"searchd/search"
 )
 
-// TestLargeIntegersAreExact: integers that share a float64 are told apart wherever values are compared or shown.
+// TestLargeIntegersAreExact: integers that share a float64 are told apart wherever values are
+// compared or shown.
 func TestLargeIntegersAreExact(t *testing.T) {
 	e := open(t, t.TempDir(), &fakeEmbedder{})
 	const first = 1234567890123456789

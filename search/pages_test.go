@@ -10,7 +10,8 @@ import (
 	"searchd/search"
 )
 
-// TestPagesAreTheWhole reads the pages of random queries one after another and wants the hits of one large page, none twice, none lost.
+// TestPagesAreTheWhole reads the pages of random queries one after another and wants the hits of
+// one large page, none twice, none lost.
 func TestPagesAreTheWhole(t *testing.T) {
 	r := rand.New(rand.NewPCG(22, 1))
 	e := open(t, t.TempDir(), &fakeEmbedder{})

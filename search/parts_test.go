@@ -24,7 +24,8 @@ func bertFolder(t *testing.T) string {
 	return dir
 }
 
-// TestCheckpointFilesChanged: vectors of two kinds never get into one collection when somebody edits the files of a checkpoint beside its weights.
+// TestCheckpointFilesChanged: vectors of two kinds never get into one collection when somebody
+// edits the files of a checkpoint beside its weights.
 func TestCheckpointFilesChanged(t *testing.T) {
 	for name, change := range map[string]struct{ file, old, new, want string }{
 		"tokenizer": {"tokenizer.json", `"lowercase": true`, `"lowercase": false`, "tokenizer"},
@@ -88,7 +89,8 @@ func (p partless) Model() search.ModelInfo {
 	return m
 }
 
-// TestCheckpointPartsAdopted: a collection that is older than the sums gets those of today, on any machine that has the same files.
+// TestCheckpointPartsAdopted: a collection that is older than the sums gets those of today, on any
+// machine that has the same files.
 func TestCheckpointPartsAdopted(t *testing.T) {
 	model, dir := bertFolder(t), t.TempDir()
 	c, err := models.Open(model, encoder.Options{})
@@ -139,7 +141,8 @@ func TestCheckpointPartsAdopted(t *testing.T) {
 	}
 }
 
-// TestCheckpointPartsAdoptedBesideOwn is the same for a collection whose checkpoint is not the engine's own.
+// TestCheckpointPartsAdoptedBesideOwn is the same for a collection whose checkpoint is not the
+// engine's own.
 func TestCheckpointPartsAdoptedBesideOwn(t *testing.T) {
 	dir := t.TempDir()
 	c, err := models.Open("../encoder/testdata/bert-mean", encoder.Options{})
@@ -185,7 +188,8 @@ func (p partlessWide) Model() search.ModelInfo {
 	return m
 }
 
-// TestCheckpointPartsAdoptedMidway: a re-embedding that began before there were sums ends with those of the checkpoint that it goes on with.
+// TestCheckpointPartsAdoptedMidway: a re-embedding that began before there were sums ends with
+// those of the checkpoint that it goes on with.
 func TestCheckpointPartsAdoptedMidway(t *testing.T) {
 	dir := t.TempDir()
 	made := partlessWide{wideEmbedder: &wideEmbedder{gate: make(chan struct{})}}

@@ -9,7 +9,8 @@ import (
 	"searchd/search/passage"
 )
 
-// TestPassageOfField: what is marked of a passage is what the analysis of the passage alone would mark, wherever it is cut.
+// TestPassageOfField: what is marked of a passage is what the analysis of the passage alone would
+// mark, wherever it is cut.
 func TestPassageOfField(t *testing.T) {
 	words := []string{"cash wifi reserves", "wifi", "wi-fi", "WiFi", "the", "U.K.", "cash", "Cash,", "reserves", "os.path.join", "現金準備", "C++", "(cash", "a\u00a0b", "é", "1,000", "cash-reserves/1000", "\u200bcash"}
 	gaps := []string{" ", "\n\n", "\t", " ", "", "\u00a0", "\u3000"}

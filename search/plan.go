@@ -29,7 +29,8 @@ type plan struct {
 	wrong     fault.Fields // of what was asked
 }
 
-// newPlan checks a query and fills in those of its defaults that are the same of every collection. [plan.of] does the rest, and names every wrong field at once.
+// newPlan checks a query and fills in those of its defaults that are the same of every collection.
+// [plan.of] does the rest, and names every wrong field at once.
 func newPlan(q Query, canRerank bool) *plan {
 	p := &plan{Query: q, limit: DefaultLimit, passages: 1, highlight: true, given: q.likeness}
 	var wrong fault.Fields
@@ -103,7 +104,8 @@ func (p *plan) checkText(wrong *fault.Fields) {
 	}
 }
 
-// checkBrowse refuses for a query without words what only a ranking has, and leaves out what says nothing about it.
+// checkBrowse refuses for a query without words what only a ranking has, and leaves out what says
+// nothing about it.
 func (p *plan) checkBrowse(wrong *fault.Fields) {
 	if !p.browse {
 		return

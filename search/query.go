@@ -39,8 +39,9 @@ const (
 
 // Query asks a collection. The zero value of each field means its default.
 //
-// A Q without a word or phrase finds all documents that pass Filter and have nothing that Q excludes, in the order of Sort or of their first
-// arrival, in every mode. They are compared with nothing: their scores are 0, their passages are the first of their texts, and Rerank,
+// A Q without a word or phrase finds all documents that pass Filter and have nothing that Q
+// excludes, in the order of Sort or of their first arrival, in every mode. They are compared with
+// nothing: their scores are 0, their passages are the first of their texts, and Rerank,
 // MinSimilarity, Diversity, Boosts, Sentences and Explain are refused.
 type Query struct {
 	Q             string    `json:"q"`                        // what the user typed: words, "phrases", -exclusions; see [QueryText]. Without a word or phrase: all documents

@@ -21,17 +21,26 @@ const maxOperators = 32
 // QueryText is what a user typed, taken apart.
 //
 // The rules:
-//  1. "two words" is a phrase: its words must occur next to one another, in this order, in one searched field, of a list in one element. The analysis of the
-//     collection's language applies: "running shoes" is also found as "running shoe". Stop words are words, too. A quote opens a phrase where no letter or digit stands before it, and closes it where none stands after it; letters of scripts
-//     that put no space between words, and of Hangul, do not count: 今日の"天気予報"は has a phrase. “ ” „ and the full-width ＂ are quotes too.
-//  2. -word and -"two words" exclude the documents that have the word, in any of its forms, or exactly the phrase in any searched field. The minus stands at the beginning or
-//     after white space, and a letter, an emoji or a phrase follows at once. -40 is a number. The full-width － is a minus too.
-//  3. Everything else is literal text: a quote that nothing closes, 5" in the middle of words, a lone minus, --flag, AND, OR, *, ^, :, ~.
-//  4. A document that lacks a phrase or has an excluded word is not found, in no mode: neither by words nor by meaning.
-//  5. Text is what is left without quotes and exclusions. The keyword leg ranks by its words and the checkpoint encodes it.
-//     Where it is empty nothing is ranked: all documents that are not excluded are found.
+//  1. "two words" is a phrase: its words must occur next to one another, in this order, in one
+//     searched field, of a list in one element. The analysis of the collection's language applies:
+//     "running shoes" is also found as "running shoe". Stop words are words, too. A quote opens a
+//     phrase where no letter or digit stands before it, and closes it where none stands after it;
+//     letters of scripts that put no space between words, and of Hangul, do not count: 今日の"天気予報"は
+//     has a phrase. “ ” „ and the full-width ＂ are quotes too.
+//  2. -word and -"two words" exclude the documents that have the word, in any of its forms, or
+//     exactly the phrase in any searched field. The minus stands at the beginning or after white
+//     space, and a letter, an emoji or a phrase follows at once. -40 is a number. The full-width －
+//     is a minus too.
+//  3. Everything else is literal text: a quote that nothing closes, 5" in the middle of words, a
+//     lone minus, --flag, AND, OR, *, ^, :, ~.
+//  4. A document that lacks a phrase or has an excluded word is not found, in no mode: neither by
+//     words nor by meaning.
+//  5. Text is what is left without quotes and exclusions. The keyword leg ranks by its words and
+//     the checkpoint encodes it. Where it is empty nothing is ranked: all documents that are not
+//     excluded are found.
 //  6. Words that no document has may be read as others, see [Respelling].
-//  7. A phrase or an exclusion of which the analysis leaves nothing is ignored, and named in Ignored.
+//  7. A phrase or an exclusion of which the analysis leaves nothing is ignored, and named in
+//     Ignored.
 type QueryText struct {
 	Text    string   `json:"text"`
 	Phrases []string `json:"phrases,omitempty"`
@@ -47,7 +56,8 @@ func (t QueryText) differs() bool {
 	return len(t.Phrases)+len(t.Without)+len(t.Ignored)+len(t.Respelled) > 0 || t.Completed != nil
 }
 
-// ParseQueryText takes apart what a user typed. A text without operators is its own Text, byte by byte.
+// ParseQueryText takes apart what a user typed. A text without operators is its own Text, byte by
+// byte.
 func ParseQueryText(q string) QueryText {
 	var t QueryText
 	var text strings.Builder
@@ -102,8 +112,9 @@ func excluded(q string, at, last int) (what string, end int) {
 	return "", at
 }
 
-// quoted reads the phrase whose opening quote ends at q[at], and where it ends; "" where no quote closes it or it has no words. The last quote of
-// q that may close one is at q[last], so that many which nothing closes are not each looked for to the end.
+// quoted reads the phrase whose opening quote ends at q[at], and where it ends; "" where no quote
+// closes it or it has no words. The last quote of q that may close one is at q[last], so that many
+// which nothing closes are not each looked for to the end.
 func quoted(q string, at, last int) (phrase string, end int) {
 	for i := at; i <= last; {
 		r, size := utf8.DecodeRuneInString(q[i:])
@@ -140,8 +151,8 @@ func closes(q string, end int) bool {
 
 func isQuote(r rune) bool { return r == '"' || r == '“' || r == '”' || r == '„' || r == '＂' }
 
-// joinsQuote says whether a quote next to r is part of a word: 5" and O"Brien. The long vowel of kana, ー and ｰ, and its voicing marks
-// are in no script of their own.
+// joinsQuote says whether a quote next to r is part of a word: 5" and O"Brien. The long vowel of
+// kana, ー and ｰ, and its voicing marks are in no script of their own.
 func joinsQuote(r rune) bool {
 	switch r {
 	case 'ー', 'ｰ', '\u3099', '\u309a':

@@ -61,7 +61,8 @@ func TestParseQueryText(t *testing.T) {
 	}
 }
 
-// TestManyOpenQuotes: a query of the greatest length whose quotes nothing closes is read in one pass, not in one per quote.
+// TestManyOpenQuotes: a query of the greatest length whose quotes nothing closes is read in one
+// pass, not in one per quote.
 func TestManyOpenQuotes(t *testing.T) {
 	for _, part := range []string{` "a`, ` -"a`} {
 		q := strings.Repeat(part, search.MaxQueryBytes/len(part))
@@ -95,8 +96,8 @@ func FuzzParseQueryText(f *testing.F) {
 	})
 }
 
-// TestPhrasesInEveryMode compares each mode with a look at the texts: the same documents without those that the phrases and exclusions
-// forbid.
+// TestPhrasesInEveryMode compares each mode with a look at the texts: the same documents without
+// those that the phrases and exclusions forbid.
 func TestPhrasesInEveryMode(t *testing.T) {
 	e := open(t, t.TempDir(), &fakeEmbedder{})
 	r := rand.New(rand.NewPCG(1, 2))
@@ -242,7 +243,8 @@ func TestFieldsForms(t *testing.T) {
 	}
 }
 
-// TestFieldWeightsMultiply compares a weight of a query with the same weight of a mapping, and what a title weighs by itself.
+// TestFieldWeightsMultiply compares a weight of a query with the same weight of a mapping, and what
+// a title weighs by itself.
 func TestFieldWeightsMultiply(t *testing.T) {
 	e := open(t, t.TempDir(), &fakeEmbedder{})
 	score := func(collection string, f search.Fields) float64 {

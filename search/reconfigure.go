@@ -17,13 +17,18 @@ import (
 	"searchd/search/mapping"
 )
 
-// reconfiguration is a change of the settings of a collection in its place. What may change while it holds documents:
+// reconfiguration is a change of the settings of a collection in its place. What may change while
+// it holds documents:
 //
-//  1. index.ef_search, index.target_recall, index.quantize, synonyms and the weights of fields: they act when a query is answered, or on a graph that is made again.
-//  2. The type of a field, or whether it has an entry at all, where that changes no document: where none has the field yet, or those that have it
-//     are treated as before. The indexes cannot tell, as stored fields are in none of them: the documents are read from the
-//     store, while the collection's writers wait, and those that may have the field are taken apart by both mappings.
-//  3. Nothing else: language, passages, index.m and index.ef_construction are in every passage or index.
+//  1. index.ef_search, index.target_recall, index.quantize, synonyms and the weights of fields:
+//     they act when a query is answered, or on a graph that is made again.
+//  2. The type of a field, or whether it has an entry at all, where that changes no document: where
+//     none has the field yet, or those that have it are treated as before. The indexes cannot tell,
+//     as stored fields are in none of them: the documents are read from the store, while the
+//     collection's writers wait, and those that may have the field are taken apart by both
+//     mappings.
+//  3. Nothing else: language, passages, index.m and index.ef_construction are in every passage or
+//     index.
 type reconfiguration struct {
 	engine     *Engine
 	collection backend.Collection
@@ -121,7 +126,8 @@ func (r *reconfiguration) checkFields(ctx context.Context, wrong *fault.Fields) 
 	return nil
 }
 
-// changed returns the place in names of a field whose new type changes what a document is taken apart into; -1 where none does.
+// changed returns the place in names of a field whose new type changes what a document is taken
+// apart into; -1 where none does.
 func (r *reconfiguration) changed(fields []byte, names []string) (int, error) {
 	before, err := r.old.Fields.SplitStored(fields)
 	if err != nil {
@@ -157,7 +163,8 @@ func (r *reconfiguration) with(names []string) mapping.Mapping {
 	return m
 }
 
-// keyBytes returns what the stored JSON of a document with a field has in it: the end of the last key of its path.
+// keyBytes returns what the stored JSON of a document with a field has in it: the end of the last
+// key of its path.
 func keyBytes(name string) []byte {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

@@ -17,7 +17,8 @@ import (
 
 type fieldTypes = map[string]search.FieldSettings
 
-// TestWeightsInPlace changes the weights of a collection that holds documents, and compares with one that was made with them.
+// TestWeightsInPlace changes the weights of a collection that holds documents, and compares with
+// one that was made with them.
 func TestWeightsInPlace(t *testing.T) {
 	dir := t.TempDir()
 	e := open(t, dir, &fakeEmbedder{})
@@ -150,7 +151,8 @@ func fieldErrorsOf(err error) (list []*search.FieldError) {
 	return list
 }
 
-// TestSettingsWhileWriting gives a field a type while documents with it come in: they are all of the old type, or all of the new.
+// TestSettingsWhileWriting gives a field a type while documents with it come in: they are all of
+// the old type, or all of the new.
 func TestSettingsWhileWriting(t *testing.T) {
 	e := open(t, t.TempDir(), &fakeEmbedder{})
 	taken := 0
@@ -195,7 +197,8 @@ func TestSettingsWhileWriting(t *testing.T) {
 	noProblems(t, e)
 }
 
-// TestTypesOfWhatIsRefusedNow changes a type in a collection with a document that came when other limits held.
+// TestTypesOfWhatIsRefusedNow changes a type in a collection with a document that came when other
+// limits held.
 func TestTypesOfWhatIsRefusedNow(t *testing.T) {
 	dir := t.TempDir()
 	e := open(t, dir, &fakeEmbedder{})
@@ -227,7 +230,8 @@ func TestTypesOfWhatIsRefusedNow(t *testing.T) {
 	}
 }
 
-// TestChangesOfSettingsMeet changes settings from several sides at once: each change is made of what the others have left.
+// TestChangesOfSettingsMeet changes settings from several sides at once: each change is made of
+// what the others have left.
 func TestChangesOfSettingsMeet(t *testing.T) {
 	e := open(t, t.TempDir(), &fakeEmbedder{})
 	put(t, e, search.Created, doc("a", `{"title":"milk","text":"honey"}`))

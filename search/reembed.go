@@ -20,7 +20,8 @@ type ReembedOptions struct {
 	Settings  *Settings `json:"settings,omitempty"`  // all of them, in the place of the collection's; nil: as they are
 	KeepOld   bool      `json:"keep_old,omitempty"`  // keep the collection as it was under the name COLLECTION-old
 
-	// MayKeep returns why the collection must not be kept under a name; default: any will do. It is not asked after a restart.
+	// MayKeep returns why the collection must not be kept under a name; default: any will do. It is
+	// not asked after a restart.
 	MayKeep func(name string) error `json:"-"`
 }
 
@@ -42,11 +43,12 @@ type reembedResult struct {
 	Kept      string    `json:"kept,omitempty"`   // name of the collection as it was
 }
 
-// reembedGrace is how long the generation that was replaced stays for the requests that began with it.
+// reembedGrace is how long the generation that was replaced stays for the requests that began with
+// it.
 var reembedGrace = 10 * time.Second
 
-// finishChanges is how many changes may be left for the writers of a collection to wait until they are brought over; catchUps is how
-// often it is tried to come below.
+// finishChanges is how many changes may be left for the writers of a collection to wait until they
+// are brought over; catchUps is how often it is tried to come below.
 const (
 	finishChanges = 256
 	catchUps      = 8
@@ -59,11 +61,13 @@ const tidyWithin = time.Minute
 // reembedBatch is how many documents are read and encoded at a time.
 const reembedBatch = 64
 
-// Reembed builds a collection anew with another checkpoint, other settings or both, as a task: in the background, while searches go on with
-// what there is. Writes are taken as ever and brought over from the change log. When both are equal the new generation takes the place of the
-// old in one transaction; whatever happens before it, a document that the new settings refuse for instance, leaves the old one as it is.
-// Documents keep their ids and fields and get new revisions. With other settings and the checkpoint of before, passages whose text stays the
-// same keep their vectors. It returns what o.MayKeep says of the name under which the old one would be kept.
+// Reembed builds a collection anew with another checkpoint, other settings or both, as a task: in
+// the background, while searches go on with what there is. Writes are taken as ever and brought
+// over from the change log. When both are equal the new generation takes the place of the old in
+// one transaction; whatever happens before it, a document that the new settings refuse for
+// instance, leaves the old one as it is. Documents keep their ids and fields and get new revisions.
+// With other settings and the checkpoint of before, passages whose text stays the same keep their
+// vectors. It returns what o.MayKeep says of the name under which the old one would be kept.
 func (e *Engine) Reembed(ctx context.Context, collection string, o ReembedOptions) (Task, error) {
 	c, rec, err := e.open(ctx, collection)
 	if err != nil {
@@ -153,7 +157,8 @@ type reembedding struct {
 }
 
 func (r *reembedding) run(ctx context.Context) (any, error) {
-	// A change of the settings that has begun before this task is waited for; later ones are refused while there is the task.
+	// A change of the settings that has begun before this task is waited for; later ones are
+	// refused while there is the task.
 	old, rec, start, err := r.engine.openAlone(ctx, r.name)
 	if err != nil {
 		return nil, err
@@ -204,7 +209,8 @@ func (r *reembedding) release(ctx context.Context) {
 	_, _ = r.engine.backend.Changes(context.WithoutCancel(ctx), backend.ChangesRequest{Collection: r.old.Name, Release: true})
 }
 
-// prepare makes the next generation, or opens the one that an earlier run has left. begin is where the change log of the old one ends.
+// prepare makes the next generation, or opens the one that an earlier run has left. begin is where
+// the change log of the old one ends.
 func (r *reembedding) prepare(ctx context.Context, rec record, begin uint64) (resumed bool, err error) {
 	r.reuse = newReuse(r.engine, r.old, rec, r.q, r.enc)
 	rec.Model, rec.Source, rec.Precision, rec.Kept = r.q.Info, r.q.Source, r.q.Precision, r.q.Kept
@@ -222,7 +228,8 @@ func (r *reembedding) prepare(ctx context.Context, rec record, begin uint64) (re
 	if err != nil {
 		return false, err
 	}
-	// Revisions of the next generation are larger than any that clients may remember, so that If-Match never takes one for another.
+	// Revisions of the next generation are larger than any that clients may remember, so that
+	// If-Match never takes one for another.
 	config.FirstSequence = begin + revisionGap
 	err = r.engine.backend.Configure(ctx, backend.ConfigureRequest{Collection: r.q.Next, Create: true, Config: config})
 	resumed = errors.Is(err, backend.ErrCollectionExists)
@@ -237,8 +244,8 @@ func (r *reembedding) prepare(ctx context.Context, rec record, begin uint64) (re
 	return resumed, r.note(ctx, config)
 }
 
-// note gives the next generation a config, unless it has it: synonyms, weights, what is known of the checkpoint or the name of what is kept may be
-// others since it was made.
+// note gives the next generation a config, unless it has it: synonyms, weights, what is known of
+// the checkpoint or the name of what is kept may be others since it was made.
 func (r *reembedding) note(ctx context.Context, config backend.Config) error {
 	if bytes.Equal(config.Payload, r.next.Config.Payload) {
 		return nil
@@ -251,8 +258,9 @@ func (r *reembedding) note(ctx context.Context, config backend.Config) error {
 	return nil
 }
 
-// complete gives the next generation what is known in the end: the name under which the collection is kept and, unless the task has settings of its own, the
-// synonyms and weights that it has by now. The collection's writers are kept out, and so is who changes its settings.
+// complete gives the next generation what is known in the end: the name under which the collection
+// is kept and, unless the task has settings of its own, the synonyms and weights that it has by
+// now. The collection's writers are kept out, and so is who changes its settings.
 func (r *reembedding) complete(ctx context.Context) error {
 	if r.q.Settings == nil {
 		old, err := r.engine.backend.Open(ctx, backend.OpenRequest{Collection: r.old.Name})
@@ -272,11 +280,12 @@ func (r *reembedding) complete(ctx context.Context) error {
 	return r.note(ctx, config)
 }
 
-// revisionGap is more than the writes that may come while a collection is re-embedded. JSON readers that know 53 bits of a number can
-// follow two million times.
+// revisionGap is more than the writes that may come while a collection is re-embedded. JSON readers
+// that know 53 bits of a number can follow two million times.
 const revisionGap = 1 << 32
 
-// copyAll brings over every document. What the next generation holds already, of an earlier run, is not encoded again.
+// copyAll brings over every document. What the next generation holds already, of an earlier run, is
+// not encoded again.
 func (r *reembedding) copyAll(ctx context.Context) error {
 	total := int64(r.old.Documents)
 	r.report(0, total)
@@ -328,7 +337,8 @@ func (r *reembedding) deleteGone(ctx context.Context) error {
 	return nil
 }
 
-// drain brings over the changes after a position until few are left, and returns the position that it came to.
+// drain brings over the changes after a position until few are left, and returns the position that
+// it came to.
 func (r *reembedding) drain(ctx context.Context, at uint64) (uint64, error) {
 	for range catchUps {
 		log, err := r.engine.backend.Changes(ctx, backend.ChangesRequest{Collection: r.old.Name})
@@ -348,7 +358,8 @@ func (r *reembedding) drain(ctx context.Context, at uint64) (uint64, error) {
 	return at, nil
 }
 
-// follow brings over the next changes after a position and returns how far they go; the same position where there are none.
+// follow brings over the next changes after a position and returns how far they go; the same
+// position where there are none.
 func (r *reembedding) follow(ctx context.Context, at uint64) (uint64, error) {
 	log, err := r.engine.backend.Changes(ctx, backend.ChangesRequest{Collection: r.old.Name, After: at, Limit: reembedBatch})
 	if err != nil {
@@ -392,7 +403,8 @@ func (r *reembedding) delete(ctx context.Context, ids []string) error {
 	return err
 }
 
-// put encodes documents of the old generation and writes them into the next. What is there with the same content is passed over.
+// put encodes documents of the old generation and writes them into the next. What is there with the
+// same content is passed over.
 func (r *reembedding) put(ctx context.Context, docs []*backend.Document) error {
 	if len(docs) == 0 {
 		return nil
@@ -404,7 +416,8 @@ func (r *reembedding) put(ctx context.Context, docs []*backend.Document) error {
 	return nil
 }
 
-// change brings over the last changes while the collection's writers wait, and puts the next generation in the place of the old.
+// change brings over the last changes while the collection's writers wait, and puts the next
+// generation in the place of the old.
 func (r *reembedding) change(ctx context.Context, at uint64) error {
 	e := r.engine
 	start, err := e.stopWriters(ctx, r.old.Name)

@@ -9,7 +9,8 @@ import (
 	"searchd/search"
 )
 
-// germanNotes are settings that differ from those of a new collection in everything that documents are indexed with.
+// germanNotes are settings that differ from those of a new collection in everything that documents
+// are indexed with.
 var germanNotes = search.Settings{
 	Language: "de",
 	Fields:   fieldTypes{"note": {Type: "text", Weight: 3}, "n": {Type: "stored"}},
@@ -53,7 +54,8 @@ func alike(t *testing.T, e *search.Engine, a, b string) {
 	}
 }
 
-// TestReembedSettings gives a collection other settings while it is written to, and compares with one that was made with them.
+// TestReembedSettings gives a collection other settings while it is written to, and compares with
+// one that was made with them.
 func TestReembedSettings(t *testing.T) {
 	w := &wideEmbedder{}
 	e := mustOpenWide(t, t.TempDir(), w)
@@ -115,7 +117,8 @@ func TestReembedSettings(t *testing.T) {
 	noProblems(t, e)
 }
 
-// TestReembedSettingsRefused asks for settings that are none, and for some that documents cannot have.
+// TestReembedSettingsRefused asks for settings that are none, and for some that documents cannot
+// have.
 func TestReembedSettingsRefused(t *testing.T) {
 	e := open(t, t.TempDir(), &fakeEmbedder{})
 	put(t, e, search.Created, noted(1, 0), doc("long", `{"text":"`+strings.Repeat("a ", 870_000)+`"}`))
@@ -140,7 +143,8 @@ func TestReembedSettingsRefused(t *testing.T) {
 	noProblems(t, e)
 }
 
-// TestReembedSettingsResumed ends the program while a collection gets other settings: the next one goes on with them.
+// TestReembedSettingsResumed ends the program while a collection gets other settings: the next one
+// goes on with them.
 func TestReembedSettingsResumed(t *testing.T) {
 	dir := t.TempDir()
 	w := &wideEmbedder{gate: make(chan struct{})}
@@ -179,8 +183,9 @@ func TestReembedSettingsResumed(t *testing.T) {
 	noProblems(t, e)
 }
 
-// TestQuerySettingsWhileReembedding changes synonyms and weights while a collection gets another checkpoint, over a restart and back to what they were:
-// they act at once, and the new generation has the last of them.
+// TestQuerySettingsWhileReembedding changes synonyms and weights while a collection gets another
+// checkpoint, over a restart and back to what they were: they act at once, and the new generation
+// has the last of them.
 func TestQuerySettingsWhileReembedding(t *testing.T) {
 	for _, tc := range []struct {
 		name      string
@@ -270,7 +275,8 @@ func TestQuerySettingsWhileReembedding(t *testing.T) {
 	}
 }
 
-// TestQuerySettingsWhileReembeddingWithSettings: those of the task take the place of all, so a change meanwhile would be lost.
+// TestQuerySettingsWhileReembeddingWithSettings: those of the task take the place of all, so a
+// change meanwhile would be lost.
 func TestQuerySettingsWhileReembeddingWithSettings(t *testing.T) {
 	w := &wideEmbedder{gate: make(chan struct{})}
 	e := mustOpenWide(t, t.TempDir(), w)

@@ -145,7 +145,8 @@ func TestReembed(t *testing.T) {
 		t.Errorf("other settings meanwhile: %v, want ErrTaskRunning", err)
 	}
 	w.gate <- struct{}{} // the first batch is through: the second waits
-	// What is written now must be in the new generation, whether it was copied already or is still to come.
+	// What is written now must be in the new generation, whether it was copied already or is still
+	// to come.
 	put(t, e, search.Updated, doc("n000", `{"text":"common changed early"}`), doc("n299", `{"text":"common changed late"}`))
 	put(t, e, search.Created, doc("new", `{"text":"common fresh"}`))
 	if _, err := e.DeleteDocuments(t.Context(), "docs", []string{"n001", "n298"}); err != nil {
@@ -225,7 +226,8 @@ func sorted(list []string) string {
 	return strings.Join(list, "\n")
 }
 
-// TestReembedUnderWrites writes without a pause until the change has come: nothing that was acknowledged is missing afterwards.
+// TestReembedUnderWrites writes without a pause until the change has come: nothing that was
+// acknowledged is missing afterwards.
 func TestReembedUnderWrites(t *testing.T) {
 	e := mustOpenWide(t, t.TempDir(), &wideEmbedder{})
 	put(t, e, search.Created, numbered(150)...)
@@ -309,7 +311,8 @@ func TestReembedEnds(t *testing.T) {
 	}
 }
 
-// TestReembedKeepsUnderAllowedNames: the name is asked about when the task begins, and again where another has taken it meanwhile.
+// TestReembedKeepsUnderAllowedNames: the name is asked about when the task begins, and again where
+// another has taken it meanwhile.
 func TestReembedKeepsUnderAllowedNames(t *testing.T) {
 	w := &wideEmbedder{gate: make(chan struct{}, 100)}
 	e := mustOpenWide(t, t.TempDir(), w)
@@ -386,7 +389,8 @@ func TestReembedResumes(t *testing.T) {
 
 const reembedBatch = 64
 
-// TestCheckpointChanged opens a data folder whose checkpoint is another than the one that is recorded.
+// TestCheckpointChanged opens a data folder whose checkpoint is another than the one that is
+// recorded.
 func TestCheckpointChanged(t *testing.T) {
 	dir := t.TempDir()
 	e := mustOpenWide(t, dir, &wideEmbedder{})
@@ -442,7 +446,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// reembedUntilKilled re-embeds to and fro, with settings in between, for which vectors are taken over.
+// reembedUntilKilled re-embeds to and fro, with settings in between, for which vectors are taken
+// over.
 func reembedUntilKilled(dir string) error {
 	e, err := openWide(dir, &wideEmbedder{delay: 3 * time.Millisecond}, nil)
 	if err != nil {
@@ -484,7 +489,8 @@ func reembedUntilKilled(dir string) error {
 	}
 }
 
-// TestReembedKilled kills a process while it re-embeds: what opens is one generation or the other, whole.
+// TestReembedKilled kills a process while it re-embeds: what opens is one generation or the other,
+// whole.
 func TestReembedKilled(t *testing.T) {
 	dir := t.TempDir()
 	e := mustOpenWide(t, dir, &wideEmbedder{})
@@ -562,7 +568,8 @@ func TestReembedKilled(t *testing.T) {
 	}
 }
 
-// TestNoTasks opens a folder with an unfinished re-embedding to read: it stays as it is, and the next opening goes on with it.
+// TestNoTasks opens a folder with an unfinished re-embedding to read: it stays as it is, and the
+// next opening goes on with it.
 func TestNoTasks(t *testing.T) {
 	dir := t.TempDir()
 	w := &wideEmbedder{gate: make(chan struct{})}

@@ -22,7 +22,8 @@ func answers(t *testing.T, e *search.Engine) string {
 	return out
 }
 
-// TestReopen damages the derived indexes in every way and wants the same answers and no difference afterwards.
+// TestReopen damages the derived indexes in every way and wants the same answers and no difference
+// afterwards.
 func TestReopen(t *testing.T) {
 	dir := t.TempDir()
 	index := func(name ...string) string {

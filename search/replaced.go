@@ -12,8 +12,8 @@ import (
 	"searchd/search/inference"
 )
 
-// dropLater drops a generation that has been replaced, when the requests that began with it have had time to end. Closing the engine does
-// not wait: the next opening drops what no name leads to.
+// dropLater drops a generation that has been replaced, when the requests that began with it have
+// had time to end. Closing the engine does not wait: the next opening drops what no name leads to.
 func (e *Engine) dropLater(stored string) {
 	e.tasks.beside(func(closing context.Context) {
 		select {
@@ -45,7 +45,8 @@ func (e *Engine) dropReplaced(ctx context.Context, stored string) error {
 	return nil
 }
 
-// drop drops a stored collection, and forgets what kept it from being seen under its own name. The caller holds the right to change names.
+// drop drops a stored collection, and forgets what kept it from being seen under its own name. The
+// caller holds the right to change names.
 func (e *Engine) drop(ctx context.Context, stored string) error {
 	if err := e.backend.Drop(ctx, stored); err != nil || !e.catalog.Hides(stored) {
 		return err
@@ -53,8 +54,8 @@ func (e *Engine) drop(ctx context.Context, stored string) error {
 	return e.catalog.Point(ctx, map[string]string{stored: ""})
 }
 
-// resume goes on with the tasks that an earlier run of the program did not finish, gives up those that cannot, and drops the generations
-// that neither a name nor a task leads to.
+// resume goes on with the tasks that an earlier run of the program did not finish, gives up those
+// that cannot, and drops the generations that neither a name nor a task leads to.
 func (e *Engine) resume(ctx context.Context, open []taskRecord) error {
 	building := map[string]bool{}
 	for _, t := range open {
@@ -100,7 +101,8 @@ func (e *Engine) resume(ctx context.Context, open []taskRecord) error {
 	return nil
 }
 
-// keptName returns the first name for the collection as it was that nothing has yet, or what may says of it.
+// keptName returns the first name for the collection as it was that nothing has yet, or what may
+// says of it.
 func (e *Engine) keptName(ctx context.Context, name string, may func(string) error) (string, error) {
 	for n := 1; ; n++ {
 		suffix := "-old"

@@ -11,12 +11,13 @@ import (
 	"searchd/search/passage"
 )
 
-// rerankShare is the part of the time that is left which re-ranking may take; the rest is for fetching and encoding the answer.
+// rerankShare is the part of the time that is left which re-ranking may take; the rest is for
+// fetching and encoding the answer.
 const rerankShare = 0.8
 
-// rerank puts the first candidates into the order of the cross-encoder, which reads the query with the best passage of each, or with the
-// strings of a document that has none. Only these can be on a page. Where it fails or takes too long the fused order stays, and the answer
-// says so.
+// rerank puts the first candidates into the order of the cross-encoder, which reads the query with
+// the best passage of each, or with the strings of a document that has none. Only these can be on a
+// page. Where it fails or takes too long the fused order stays, and the answer says so.
 func (s *search) rerank(ctx context.Context) error {
 	limited, cancel := share(ctx, rerankShare)
 	defer cancel()
@@ -52,7 +53,8 @@ func (s *search) rerank(ctx context.Context) error {
 	return nil
 }
 
-// pairs returns the query with what stands for each candidate that is still there; pairs[i] belongs to s.candidates[at[i]].
+// pairs returns the query with what stands for each candidate that is still there; pairs[i] belongs
+// to s.candidates[at[i]].
 func (s *search) pairs(ctx context.Context) (pairs [][2]string, at []int, err error) {
 	refs := make([]backend.Ref, len(s.candidates))
 	for i, c := range s.candidates {
@@ -121,8 +123,9 @@ func aside(parts mapping.Parts) string {
 	return b.String()
 }
 
-// titled returns a passage behind its document's title, as ingest encodes it: a long title is cut, so that it does not push the passage out of what the
-// cross-encoder takes. Tokens are counted by the checkpoint of the search, which in keyword mode may be another than the collection's.
+// titled returns a passage behind its document's title, as ingest encodes it: a long title is cut,
+// so that it does not push the passage out of what the cross-encoder takes. Tokens are counted by
+// the checkpoint of the search, which in keyword mode may be another than the collection's.
 func (s *search) titled(parts mapping.Parts, p PassageHit) string {
 	return behindTitle(s.record.encodedTitle(parts.TitleOver(p.Field), s.encoding.Embedder.CountTokens), p.Text)
 }

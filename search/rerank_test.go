@@ -105,7 +105,8 @@ func (r *recordingEmbedder) Embed(ctx context.Context, texts []string, o search.
 	return r.fakeEmbedder.Embed(ctx, texts, o)
 }
 
-// TestRerankTitles: the cross-encoder reads a passage as it was encoded, behind no more of its title than that.
+// TestRerankTitles: the cross-encoder reads a passage as it was encoded, behind no more of its
+// title than that.
 func TestRerankTitles(t *testing.T) {
 	title := strings.TrimSpace(strings.Repeat("title ", 20))
 	for name, tt := range map[string]struct {

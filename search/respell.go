@@ -15,7 +15,8 @@ import (
 	"searchd/search/passage"
 )
 
-// Spelling says what becomes of words of a query that no document has. The empty Spelling is Corrected, with [Plain] Exact.
+// Spelling says what becomes of words of a query that no document has. The empty Spelling is
+// Corrected, with [Plain] Exact.
 type Spelling string
 
 // The spellings.
@@ -24,15 +25,20 @@ const (
 	Exact     Spelling = "exact"     // every word is taken as it stands
 )
 
-// Respelling is a word of a query that was read as another: a misspelled one, or the last one of a text that is being typed.
+// Respelling is a word of a query that was read as another: a misspelled one, or the last one of a
+// text that is being typed.
 //
-// A word is read so where no document of the collection has it, in any of its forms, nor it and the next one as one, nor its parts side by side, where a document that may be found has one that is spelled much
-// like it, and where the checkpoint does not know the word: one that it knows is right, though it is nowhere. One edit makes such a word of
-// five letters and more, two one of nine and more: a letter left out, put in or exchanged for another, or neighbours that changed places; the first letter
-// stays, and accents may be left out. Only words of small letters, the first one apart, are read so, no numbers, no names with dots or underscores, no word of a phrase.
+// A word is read so where no document of the collection has it, in any of its forms, nor it and the
+// next one as one, nor its parts side by side, where a document that may be found has one that is
+// spelled much like it, and where the checkpoint does not know the word: one that it knows is
+// right, though it is nowhere. One edit makes such a word of five letters and more, two one of nine
+// and more: a letter left out, put in or exchanged for another, or neighbours that changed places;
+// the first letter stays, and accents may be left out. Only words of small letters, the first one
+// apart, are read so, no numbers, no names with dots or underscores, no word of a phrase.
 //
-// Of an [Query.Unfinished] text the last word, of three letters and more, is read as one that begins with it, of those that there are the one in most
-// documents. One that the checkpoint knows stays as it is by meaning.
+// Of an [Query.Unfinished] text the last word, of three letters and more, is read as one that
+// begins with it, of those that there are the one in most documents. One that the checkpoint knows
+// stays as it is by meaning.
 type Respelling struct {
 	Word string `json:"word"`
 	As   string `json:"as"`
@@ -63,7 +69,8 @@ func mayHave(letters int) int {
 	return 2
 }
 
-// respell puts words that documents have in the place of misspelled ones of the query, for both legs.
+// respell puts words that documents have in the place of misspelled ones of the query, for both
+// legs.
 func (s *search) respell(ctx context.Context) error {
 	text := s.plan.text.Text
 	typed := s.typed()
@@ -142,7 +149,8 @@ func (s *search) readAll(ctx context.Context, words []*reading) error {
 	return nil
 }
 
-// stands reports whether a word is read as it stands: documents have it, or the checkpoint knows it, unless it is unfinished. false says nothing.
+// stands reports whether a word is read as it stands: documents have it, or the checkpoint knows
+// it, unless it is unfinished. false says nothing.
 func (s *search) stands(ctx context.Context, word string, unfinished bool) (bool, error) {
 	if !unfinished && s.knows(word) {
 		return true, nil
@@ -250,7 +258,8 @@ func (s *search) spelled(ctx context.Context, word string) (as string, err error
 	return matchCase(as, word), err
 }
 
-// completed returns as what an unfinished word is read; "" as it stands. By words alone one that no document has finds nothing, be it known or not.
+// completed returns as what an unfinished word is read; "" as it stands. By words alone one that no
+// document has finds nothing, be it known or not.
 func (s *search) completed(ctx context.Context, word string) (as string, err error) {
 	if s.plan.Mode == Semantic && s.knows(word) {
 		return "", nil
@@ -268,7 +277,8 @@ func (s *search) completed(ctx context.Context, word string) (as string, err err
 	return matchCase(as, word), err
 }
 
-// withDocuments returns terms with those of their documents that are from the first index to below the second.
+// withDocuments returns terms with those of their documents that are from the first index to below
+// the second.
 func withDocuments(terms []backend.NearTerm, from, to int) []backend.NearTerm {
 	terms = slices.Clone(terms)
 	for i, t := range terms {
@@ -282,8 +292,10 @@ func (s *search) knows(word string) bool {
 	return ok && k.Knows(word)
 }
 
-// wordOf returns the word with fewest edits that like accepts and whose term is one of near, out of the documents that have these; of equals that of the
-// first of near, and "" where there is none. Only words with the first letter of bare, and no more documents than [respellRead] allows are looked at.
+// wordOf returns the word with fewest edits that like accepts and whose term is one of near, out of
+// the documents that have these; of equals that of the first of near, and "" where there is none.
+// Only words with the first letter of bare, and no more documents than [respellRead] allows are
+// looked at.
 func (s *search) wordOf(ctx context.Context, bare string, near []backend.NearTerm, like func(word string) (edits int, ok bool)) (as string, err error) {
 	place := map[string]int{} // of a term in near
 	for i, t := range near {
@@ -320,7 +332,8 @@ func (s *search) wordOf(ctx context.Context, bare string, near []backend.NearTer
 	return as, nil
 }
 
-// texts reads the documents that have terms, in the order of the terms: one at first, as that has the word most often, and each time twice as many ahead.
+// texts reads the documents that have terms, in the order of the terms: one at first, as that has
+// the word most often, and each time twice as many ahead.
 type texts struct {
 	*search
 	near  []backend.NearTerm
@@ -331,7 +344,8 @@ type texts struct {
 	bytes int                 // of documents that were given
 }
 
-// of returns the fields of a document that have words, none where it is gone or was given before. more is false when enough was read.
+// of returns the fields of a document that have words, none where it is gone or was given before.
+// more is false when enough was read.
 func (t *texts) of(ctx context.Context, ref backend.Ref) (fields []mapping.TextField, more bool, err error) {
 	if t.seen[ref] {
 		return nil, true, nil
@@ -372,7 +386,8 @@ func (t *texts) unseen(n int) (refs []backend.Ref) {
 	return refs
 }
 
-// wordsLike yields the different words of text, in small letters, that have the first letter of bare, be it with an accent.
+// wordsLike yields the different words of text, in small letters, that have the first letter of
+// bare, be it with an accent.
 func wordsLike(text, bare string) iter.Seq[string] {
 	first, _ := utf8.DecodeRuneInString(bare)
 	return func(yield func(string) bool) {

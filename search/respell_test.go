@@ -147,8 +147,9 @@ func TestUnfinished(t *testing.T) {
 	}
 }
 
-// TestRespelledFarForm: where none of the first documents with a term has a word that is spelled much like the one asked for, later ones are looked through. One that
-// an early document has is taken without them.
+// TestRespelledFarForm: where none of the first documents with a term has a word that is spelled
+// much like the one asked for, later ones are looked through. One that an early document has is
+// taken without them.
 func TestRespelledFarForm(t *testing.T) {
 	b, e := openReading(t, &lettered{})
 	const n = backend.MaxNearRefs
@@ -188,7 +189,8 @@ func TestRespelledFarForm(t *testing.T) {
 	}
 }
 
-// TestUnfinishedKnownWord: a hybrid search completes a word that the checkpoint knows for the keyword leg alone, so that it finds what the answer by words has found.
+// TestUnfinishedKnownWord: a hybrid search completes a word that the checkpoint knows for the
+// keyword leg alone, so that it finds what the answer by words has found.
 func TestUnfinishedKnownWord(t *testing.T) {
 	e := openLettered(t, "cal rec")
 	words, err := e.Search(t.Context(), "docs", search.Query{Q: "money cal", Mode: search.Keyword, Unfinished: true})
@@ -216,7 +218,8 @@ func TestUnfinishedKnownWord(t *testing.T) {
 	}
 }
 
-// TestBreaksAreNotRespelled: words that documents write together or apart are not misspelled, though others are spelled much like them; they are marked.
+// TestBreaksAreNotRespelled: words that documents write together or apart are not misspelled,
+// though others are spelled much like them; they are marked.
 func TestBreaksAreNotRespelled(t *testing.T) {
 	e := openLettered(t, "")
 	put(t, e, search.Created, doc("apart", `{"text":"An account book of notes."}`), doc("one", `{"text":"The accountholder, no accountbooz."}`), doc("near", `{"text":"Molder."}`))
@@ -243,7 +246,8 @@ func TestBreaksAreNotRespelled(t *testing.T) {
 	}
 }
 
-// TestUnfinishedBreak: the last word is completed also where it and the one before are a word of documents without its ending. One that is whole is not respelled.
+// TestUnfinishedBreak: the last word is completed also where it and the one before are a word of
+// documents without its ending. One that is whole is not respelled.
 func TestUnfinishedBreak(t *testing.T) {
 	e := openLettered(t, "")
 	put(t, e, search.Created, doc("apart", `{"text":"A web sites list."}`), doc("one", `{"text":"Websitx, the index."}`), doc("whole", `{"text":"An adress book, addressbooz."}`))
@@ -297,7 +301,8 @@ func TestRespelledIsBounded(t *testing.T) {
 	}
 }
 
-// TestRespelledBehindKnownWords: words that documents have, or the checkpoint knows, are not among those that are looked for, however many there are.
+// TestRespelledBehindKnownWords: words that documents have, or the checkpoint knows, are not among
+// those that are looked for, however many there are.
 func TestRespelledBehindKnownWords(t *testing.T) {
 	e := openLettered(t, "right known words before others quite every where there again")
 	for _, before := range []string{"right known words before others quite every where there again", "received money letter calendar festivals environmental notes eigenvalue style small amount"} {
@@ -386,7 +391,8 @@ func openReading(t *testing.T, embedder search.Embedder) (*reading, *search.Engi
 	return b, e
 }
 
-// TestRespellingReadsLittle: what is read of long documents for one word has a bound, and each document is read once for it.
+// TestRespellingReadsLittle: what is read of long documents for one word has a bound, and each
+// document is read once for it.
 func TestRespellingReadsLittle(t *testing.T) {
 	b, e := openReading(t, &lettered{})
 	var words strings.Builder

@@ -32,10 +32,11 @@ func checkNames(member string, names []string, wrong *fault.Fields) {
 	}
 }
 
-// returned leaves of a document the fields that are named, with all that they hold, but for those to omit; nil names mean all of it.
+// returned leaves of a document the fields that are named, with all that they hold, but for those
+// to omit; nil names mean all of it.
 //
-//  1. A name with dots leads into nested objects, as in filters: meta.lang leaves {"meta": {"lang": …}}. It is also the name of a field that has
-//     the dots itself. It does not lead into lists.
+//  1. A name with dots leads into nested objects, as in filters: meta.lang leaves {"meta": {"lang":
+//     …}}. It is also the name of a field that has the dots itself. It does not lead into lists.
 //  2. A name that the document does not have leaves nothing. Without any the document is {}.
 //  3. A field is omitted by the same names.
 func returned(doc json.RawMessage, names, omit []string) (json.RawMessage, error) {
@@ -66,7 +67,8 @@ func part(doc json.RawMessage, names []string, pick func(json.RawMessage, string
 	return bytes.TrimRight(b.Bytes(), "\n"), nil
 }
 
-// keep returns the members of an object that names lead to; prefix is the path of the object with a dot, or empty.
+// keep returns the members of an object that names lead to; prefix is the path of the object with a
+// dot, or empty.
 func keep(object json.RawMessage, prefix string, names []string) (map[string]any, error) {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(object, &members); err != nil {

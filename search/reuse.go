@@ -12,20 +12,25 @@ import (
 // reuse gives the documents of a re-embedding the vectors that the collection has of them.
 //
 // The rules:
-//  1. Settings were asked for, and the checkpoint and its precision are the collection's. Without settings everything is encoded.
-//  2. A passage has its vector from before where the settings of before make the same text of the same content, title included, and what
-//     they make is what is stored: an earlier version may have cut it elsewhere.
-//  3. What is known of the checkpoint may be less than what decided the vectors: a collection may be older than the sums of prompt, tokenizer and
-//     the like. So one passage of each batch is encoded again; where that gives another vector, all of the batch are.
+//  1. Settings were asked for, and the checkpoint and its precision are the collection's. Without
+//     settings everything is encoded.
+//  2. A passage has its vector from before where the settings of before make the same text of the
+//     same content, title included, and what they make is what is stored: an earlier version may
+//     have cut it elsewhere.
+//  3. What is known of the checkpoint may be less than what decided the vectors: a collection may
+//     be older than the sums of prompt, tokenizer and the like. So one passage of each batch is
+//     encoded again; where that gives another vector, all of the batch are.
 type reuse struct {
 	was      ingest // how the collection makes passages
 	passages int    // that were given their vectors
 }
 
-// reuseTolerance is how far a component may be from what it was: processors add in different orders. int8 is 100 times as far from float32.
+// reuseTolerance is how far a component may be from what it was: processors add in different
+// orders. int8 is 100 times as far from float32.
 const reuseTolerance = 1e-5
 
-// newReuse returns what a re-embedding of a collection with a record need not encode; nil where that is nothing.
+// newReuse returns what a re-embedding of a collection with a record need not encode; nil where
+// that is nothing.
 func newReuse(e *Engine, c backend.Collection, rec record, q reembedRequest, enc *inference.Encoding) *reuse {
 	if q.Settings == nil || !inference.Same(rec.Model, q.Info) || rec.Model.MaxTokens != q.Info.MaxTokens || rec.Precision != q.Precision {
 		return nil
@@ -66,7 +71,8 @@ func (r *reuse) give(ctx context.Context, items []item) error {
 	return nil
 }
 
-// giveOne sets the vectors of before of one document, and returns of how many passages and the first of them.
+// giveOne sets the vectors of before of one document, and returns of how many passages and the
+// first of them.
 func (r *reuse) giveOne(ctx context.Context, it *item) (n, first int, err error) {
 	parts, err := r.was.record.Settings.Fields.SplitStored(it.write.Fields)
 	if err != nil {

@@ -16,7 +16,8 @@ import (
 	"searchd/search"
 )
 
-// countedEmbedder counts the texts that are no queries. Its prompt is no part of what it is known by, as that of a checkpoint.
+// countedEmbedder counts the texts that are no queries. Its prompt is no part of what it is known
+// by, as that of a checkpoint.
 type countedEmbedder struct {
 	search.Embedder
 	prompt string
@@ -45,7 +46,8 @@ func (c *countedEmbedder) Embed(ctx context.Context, texts []string, o search.Em
 	return c.Embedder.Embed(ctx, prompted, o)
 }
 
-// rebuilt re-embeds docs and returns how many texts were encoded for it and how many passages the task says were not.
+// rebuilt re-embeds docs and returns how many texts were encoded for it and how many passages the
+// task says were not.
 func rebuilt(t *testing.T, e *search.Engine, c *countedEmbedder, o search.ReembedOptions) (encoded, reused int) {
 	t.Helper()
 	before := c.texts.Load()
@@ -64,12 +66,14 @@ func rebuilt(t *testing.T, e *search.Engine, c *countedEmbedder, o search.Reembe
 	return int(c.texts.Load() - before), result.Reused
 }
 
-// mixed is document i: some are cut into several passages, by some budgets, and some have a field that may be text or not.
+// mixed is document i: some are cut into several passages, by some budgets, and some have a field
+// that may be text or not.
 func mixed(i int) search.Document {
 	return doc(fmt.Sprintf("n%03d", i), fmt.Sprintf(`{"title":"title%d","text":"%s","note":"note%d"}`, i, strings.Repeat(fmt.Sprintf("Common word%d here. ", i), 1+i%8), i))
 }
 
-// TestReembedReuses changes settings one after another. What is encoded from the same text keeps its vector, bit by bit what it would be anew.
+// TestReembedReuses changes settings one after another. What is encoded from the same text keeps
+// its vector, bit by bit what it would be anew.
 func TestReembedReuses(t *testing.T) {
 	checkpoint, err := models.Open("../encoder/testdata/bert-mean", encoder.Options{})
 	if err != nil {
@@ -119,7 +123,8 @@ func TestReembedReuses(t *testing.T) {
 	}
 }
 
-// TestReembedReusesNothing: another checkpoint, or the same by name and sum that gives other vectors, encodes everything.
+// TestReembedReusesNothing: another checkpoint, or the same by name and sum that gives other
+// vectors, encodes everything.
 func TestReembedReusesNothing(t *testing.T) {
 	dir := t.TempDir()
 	e := openWith(t, dir, search.Options{Embedder: &countedEmbedder{Embedder: &fakeEmbedder{}}})
@@ -155,7 +160,8 @@ func TestReembedReusesNothing(t *testing.T) {
 	}
 }
 
-// TestReembedReusesWhatIsWritten writes meanwhile, to and fro: no document has the vectors of another version of it. The program ends in the middle.
+// TestReembedReusesWhatIsWritten writes meanwhile, to and fro: no document has the vectors of
+// another version of it. The program ends in the middle.
 func TestReembedReusesWhatIsWritten(t *testing.T) {
 	const n = 300
 	dir := t.TempDir()

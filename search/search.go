@@ -15,8 +15,9 @@ import (
 	"searchd/search/inference"
 )
 
-// Search answers a query. It returns a [FieldError] for what is not allowed, [ErrCollectionNotFound], and [ErrModelMismatch] where
-// the collection's vectors come from another checkpoint.
+// Search answers a query. It returns a [FieldError] for what is not allowed,
+// [ErrCollectionNotFound], and [ErrModelMismatch] where the collection's vectors come from another
+// checkpoint.
 func (e *Engine) Search(ctx context.Context, collection string, q Query) (*Response, error) {
 	start := time.Now()
 	defer e.throttle.Begin()()
@@ -205,10 +206,12 @@ func inMilliseconds(d time.Duration) float64 {
 	return math.Round(float64(d.Nanoseconds())/1e3) / 1e3
 }
 
-// embedShare is the part of the time that is left which encoding the query of a hybrid search may take; the rest is for the words.
+// embedShare is the part of the time that is left which encoding the query of a hybrid search may
+// take; the rest is for the words.
 const embedShare = 0.6
 
-// share returns a context with a part of the time that is left of ctx, or ctx where that has no end.
+// share returns a context with a part of the time that is left of ctx, or ctx where that has no
+// end.
 func share(ctx context.Context, part float64) (limited context.Context, cancel context.CancelFunc) {
 	end, ok := ctx.Deadline()
 	if !ok {
@@ -222,8 +225,8 @@ func (s *search) degrade(why string) {
 	s.degraded = strings.TrimPrefix(s.degraded+"; "+why, "; ")
 }
 
-// embed encodes the query. A hybrid search whose query cannot be encoded goes on with words alone and says so, and so does any whose query means nothing to the
-// checkpoint.
+// embed encodes the query. A hybrid search whose query cannot be encoded goes on with words alone
+// and says so, and so does any whose query means nothing to the checkpoint.
 func (s *search) embed(ctx context.Context) error {
 	if s.plan.Mode == Keyword || s.vector != nil {
 		return nil
@@ -262,7 +265,8 @@ func (s *search) embed(ctx context.Context) error {
 	return nil
 }
 
-// filter makes the set of documents that may be found: by the filter, the phrases and the exclusions. Both legs stay within it.
+// filter makes the set of documents that may be found: by the filter, the phrases and the
+// exclusions. Both legs stay within it.
 func (s *search) filter(ctx context.Context) (err error) {
 	t := &s.plan.text
 	if t.Phrases, err = s.meaningful(ctx, t.Phrases); err != nil {
@@ -288,7 +292,8 @@ func (s *search) subset() backend.SelectRequest {
 	return r
 }
 
-// meaningful returns the phrases of which the analysis leaves something, and notes the others as ignored.
+// meaningful returns the phrases of which the analysis leaves something, and notes the others as
+// ignored.
 func (s *search) meaningful(ctx context.Context, phrases []string) (kept []string, err error) {
 	for _, p := range phrases {
 		tokens := s.analysis.Occurrences(p, nil)
@@ -346,8 +351,9 @@ func (s *search) candidate(ref backend.Ref) *candidate {
 	return &s.candidates[i]
 }
 
-// nearest returns the best passage of each of the window's nearest documents. A document may own many of the nearest passages,
-// so it asks for more until the window is full or there are none left.
+// nearest returns the best passage of each of the window's nearest documents. A document may own
+// many of the nearest passages, so it asks for more until the window is full or there are none
+// left.
 func (s *search) nearest(ctx context.Context) ([]backend.PassageMatch, error) {
 	for k := s.plan.firstPassages(); ; k *= 2 {
 		have, err := s.engine.backend.RetrieveVectors(ctx, backend.VectorsRequest{Collection: s.collection, Vector: s.vector, Limit: k, Selection: s.selection})

@@ -22,8 +22,8 @@ type Sentence struct {
 	Score *float64 `json:"score,omitempty"` // cosine with the query; absent where the passage is one sentence
 }
 
-// sentences finds in the best passage of each hit the sentence nearest to the query. It is an ornament: where it fails or takes too long
-// the hits stay without, and the answer says so.
+// sentences finds in the best passage of each hit the sentence nearest to the query. It is an
+// ornament: where it fails or takes too long the hits stay without, and the answer says so.
 func (s *search) sentences(ctx context.Context) error {
 	if s.vector == nil {
 		return nil
@@ -69,7 +69,8 @@ func (s *search) sentences(ctx context.Context) error {
 	return nil
 }
 
-// nearestSentence returns the sentence with the largest cosine, the first of equal ones; nil where none has a direction.
+// nearestSentence returns the sentence with the largest cosine, the first of equal ones; nil where
+// none has a direction.
 func (s *search) nearestSentence(p PassageHit, found []passage.Span, vectors [][]float32) *Sentence {
 	var best *Sentence
 	for j, v := range vectors {

@@ -11,7 +11,8 @@ import (
 	"searchd/search"
 )
 
-// moody is a fakeEmbedder whose encoding of documents can be made to fail or to hang, and counts them.
+// moody is a fakeEmbedder whose encoding of documents can be made to fail or to hang, and counts
+// them.
 type moody struct {
 	*fakeEmbedder
 	bad   atomic.Bool

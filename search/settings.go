@@ -26,7 +26,8 @@ const (
 	maxCollectionName = 64
 )
 
-// DefaultSettings are those that hold where a collection's say nothing, with its checkpoint. Index.EfSearch is 0: a graph finds it for TargetRecall.
+// DefaultSettings are those that hold where a collection's say nothing, with its checkpoint.
+// Index.EfSearch is 0: a graph finds it for TargetRecall.
 func DefaultSettings(m ModelInfo) Settings {
 	return Settings{
 		Language: DefaultLanguage,
@@ -40,7 +41,8 @@ func DefaultSettings(m ModelInfo) Settings {
 // DefaultLanguage is that of a collection whose settings name none.
 const DefaultLanguage = "en"
 
-// CheckCollectionName refuses names that are not 1 to 64 letters, digits, '-' and '_', beginning with a letter or digit.
+// CheckCollectionName refuses names that are not 1 to 64 letters, digits, '-' and '_', beginning
+// with a letter or digit.
 func CheckCollectionName(name string) error {
 	if !catalog.Valid(name) {
 		return fault.Field("name", name, fmt.Sprintf("1 to %d letters, digits, '-' and '_', beginning with a letter or digit", maxCollectionName))
@@ -48,8 +50,8 @@ func CheckCollectionName(name string) error {
 	return nil
 }
 
-// canonical returns the settings with the language by the name that the index has for it, where it has one: cjk for ja, pt for pt-BR; and nil for
-// synonyms and fields where there are none.
+// canonical returns the settings with the language by the name that the index has for it, where it
+// has one: cjk for ja, pt for pt-BR; and nil for synonyms and fields where there are none.
 func (s Settings) canonical() Settings {
 	if l, ok := keyword.LanguageOf(s.Language); ok {
 		s.Language = l
@@ -63,7 +65,8 @@ func (s Settings) canonical() Settings {
 	return s
 }
 
-// queriedAs returns the settings with what acts on queries alone as other has it: the synonyms, and the weights of fields that have the same type there.
+// queriedAs returns the settings with what acts on queries alone as other has it: the synonyms, and
+// the weights of fields that have the same type there.
 func (s Settings) queriedAs(other Settings) Settings {
 	s.Synonyms, s.Fields = other.Synonyms, maps.Clone(s.Fields)
 	for name, f := range s.Fields {
@@ -136,7 +139,8 @@ type record struct {
 	Model    ModelInfo `json:"model"`
 	Created  time.Time `json:"created"`
 
-	// Of a collection that was re-embedded: how the checkpoint is found and runs, and what the collection as it was is called.
+	// Of a collection that was re-embedded: how the checkpoint is found and runs, and what the
+	// collection as it was is called.
 	Source    string `json:"source,omitempty"`
 	Precision string `json:"precision,omitempty"`
 	Kept      string `json:"kept,omitempty"`

@@ -30,7 +30,8 @@ func (p *onePage) List(ctx context.Context, r backend.ListRequest) (backend.List
 	return p.Backend.List(ctx, r)
 }
 
-// TestShortPages: whatever the engine reads it reads to the end, also where a page has one document.
+// TestShortPages: whatever the engine reads it reads to the end, also where a page has one
+// document.
 func TestShortPages(t *testing.T) {
 	type answers struct {
 		IDs     []string

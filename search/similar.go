@@ -16,15 +16,17 @@ import (
 // maxSimilarIDs is the most documents, positive and negative ones each, of a [Similar].
 const maxSimilarIDs = 100
 
-// similarVectors is how many vectors are read at a time, but for those of one document, which can be more.
+// similarVectors is how many vectors are read at a time, but for those of one document, which can
+// be more.
 const similarVectors = 1024
 
-// Similar asks for documents that are like others. The zero value of each field but IDs, NegativeIDs and Text means its default, as in
-// [Query].
+// Similar asks for documents that are like others. The zero value of each field but IDs,
+// NegativeIDs and Text means its default, as in [Query].
 //
-// The vector that is searched for: each document counts with the mean of its passages' vectors, Text with the mean of the vectors of the
-// passages that it would be cut into. With p the mean of IDs and Text together and n that of NegativeIDs it is p, or p + (p - n), at unit
-// length. Documents named by IDs and NegativeIDs are not among the hits.
+// The vector that is searched for: each document counts with the mean of its passages' vectors,
+// Text with the mean of the vectors of the passages that it would be cut into. With p the mean of
+// IDs and Text together and n that of NegativeIDs it is p, or p + (p - n), at unit length.
+// Documents named by IDs and NegativeIDs are not among the hits.
 type Similar struct {
 	IDs         []string `json:"ids,omitempty"`          // documents of the collection that hits are like, at most 100
 	NegativeIDs []string `json:"negative_ids,omitempty"` // and unlike, at most 100
@@ -82,8 +84,8 @@ func (q Similar) check() error {
 	return wrong.Err()
 }
 
-// Similar finds documents that are like others. It returns [ErrDocumentNotFound] where one that it is given is not there, and a
-// [FieldError] where one has no passage.
+// Similar finds documents that are like others. It returns [ErrDocumentNotFound] where one that it
+// is given is not there, and a [FieldError] where one has no passage.
 func (e *Engine) Similar(ctx context.Context, collection string, q Similar) (*Response, error) {
 	start := time.Now()
 	defer e.throttle.Begin()()
@@ -144,8 +146,8 @@ func add(sum *[]float32, v []float32, w, keep float32) {
 	}
 }
 
-// meanOf returns the mean of the vectors of the documents that a field of the query names, nil for none, and takes them out of what is
-// looked for.
+// meanOf returns the mean of the vectors of the documents that a field of the query names, nil for
+// none, and takes them out of what is looked for.
 func (s *search) meanOf(ctx context.Context, field string, ids []string) ([]float32, error) {
 	if len(ids) == 0 {
 		return nil, nil
@@ -195,7 +197,8 @@ func (s *search) meanOf(ctx context.Context, field string, ids []string) ([]floa
 	return mean, err
 }
 
-// meanVector returns the mean of vectors, those that are nil left out, at unit length; zero where it has no direction.
+// meanVector returns the mean of vectors, those that are nil left out, at unit length; zero where
+// it has no direction.
 func meanVector(vectors [][]float32, dim int) []float32 {
 	mean := make([]float32, dim)
 	for _, v := range vectors {

@@ -94,7 +94,8 @@ func TestSimilar(t *testing.T) {
 	}
 }
 
-// TestSimilarTextOfDocument: a text is like a document of it, also where passages are shorter than what the checkpoint takes.
+// TestSimilarTextOfDocument: a text is like a document of it, also where passages are shorter than
+// what the checkpoint takes.
 func TestSimilarTextOfDocument(t *testing.T) {
 	for _, passageTokens := range []int{0, 16} {
 		t.Run(fmt.Sprint(passageTokens), func(t *testing.T) {
@@ -159,7 +160,8 @@ func (c *counting) Embed(ctx context.Context, texts []string, o search.EmbedOpti
 	return c.fakeEmbedder.Embed(ctx, texts, o)
 }
 
-// TestSearchBatchDegrades: hybrid queries whose texts are not encoded in time are answered by words, all of a batch.
+// TestSearchBatchDegrades: hybrid queries whose texts are not encoded in time are answered by
+// words, all of a batch.
 func TestSearchBatchDegrades(t *testing.T) {
 	e := openWith(t, t.TempDir(), search.Options{Embedder: slow{&fakeEmbedder{}}})
 	put(t, e, search.Created, numbered(30)...)
@@ -194,7 +196,8 @@ func (s lingering) Embed(ctx context.Context, texts []string, o search.EmbedOpti
 	return s.fakeEmbedder.Embed(ctx, texts, o)
 }
 
-// TestSearchBatchBySemantics: where no query of a batch can do without its vector, encoding them may take all the time there is.
+// TestSearchBatchBySemantics: where no query of a batch can do without its vector, encoding them
+// may take all the time there is.
 func TestSearchBatchBySemantics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := openWith(t, t.TempDir(), search.Options{Embedder: lingering{&fakeEmbedder{}}})
@@ -268,7 +271,8 @@ func TestSearchBatch(t *testing.T) {
 	}
 }
 
-// TestExplainEqualsSearch explains every document: those of the results have the rank and score that the search gives them.
+// TestExplainEqualsSearch explains every document: those of the results have the rank and score
+// that the search gives them.
 func TestExplainEqualsSearch(t *testing.T) {
 	e := shelf(t)
 	for _, tc := range []struct {

@@ -56,8 +56,8 @@ func (e *Engine) Snapshots(ctx context.Context) ([]Snapshot, error) {
 	return list, nil
 }
 
-// CreateSnapshot begins to write a snapshot, as a task: the state of one moment, while reads and writes go on. It returns
-// [ErrTooManySnapshots] where MaxSnapshots are kept already.
+// CreateSnapshot begins to write a snapshot, as a task: the state of one moment, while reads and
+// writes go on. It returns [ErrTooManySnapshots] where MaxSnapshots are kept already.
 func (e *Engine) CreateSnapshot(ctx context.Context) (Task, error) {
 	list, err := e.Snapshots(ctx)
 	if err != nil {
@@ -76,8 +76,9 @@ func (e *Engine) CreateSnapshot(ctx context.Context) (Task, error) {
 	})
 }
 
-// writeSnapshot writes a file under another name first, so that what has its name is whole. It reads the file again: one with damaged
-// values fails the task, and is kept by a name that says so, in the place of an older such one.
+// writeSnapshot writes a file under another name first, so that what has its name is whole. It
+// reads the file again: one with damaged values fails the task, and is kept by a name that says so,
+// in the place of an older such one.
 func (e *Engine) writeSnapshot(ctx context.Context, id string, report func(done, total int64)) (any, error) {
 	if err := os.MkdirAll(e.snapshots, 0o700); err != nil {
 		return nil, err
@@ -158,7 +159,8 @@ func (e *Engine) snapshotPath(id string, damaged bool) string {
 	return filepath.Join(e.snapshots, id+suffix)
 }
 
-// OpenSnapshot opens a snapshot for reading; [Restore] takes what it reads. The caller closes it. It returns [ErrSnapshotNotFound].
+// OpenSnapshot opens a snapshot for reading; [Restore] takes what it reads. The caller closes it.
+// It returns [ErrSnapshotNotFound].
 func (e *Engine) OpenSnapshot(ctx context.Context, id string) (io.ReadSeekCloser, Snapshot, error) {
 	if err := errors.Join(ctx.Err(), e.running()); err != nil {
 		return nil, Snapshot{}, err

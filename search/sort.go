@@ -18,12 +18,14 @@ const MaxSortKeys = 4
 // scoreField is the name under which a query sorts by the score.
 const scoreField = "_score"
 
-// SortKey is one key of the order of the hits: a filterable field, or _score. In JSON it is an object or a string: "year", "year:desc",
-// "_score". Fields ascend and the score falls unless Order says otherwise.
+// SortKey is one key of the order of the hits: a filterable field, or _score. In JSON it is an
+// object or a string: "year", "year:desc", "_score". Fields ascend and the score falls unless Order
+// says otherwise.
 //
-// Numbers come before dates, these before booleans and these before strings, whichever the direction; documents without a value are last. A
-// document with several values counts by its smallest, descending by its largest. Documents with equal keys come in the order of their
-// first arrival.
+// Numbers come before dates, these before booleans and these before strings, whichever the
+// direction; documents without a value are last. A document with several values counts by its
+// smallest, descending by its largest. Documents with equal keys come in the order of their first
+// arrival.
 type SortKey struct {
 	Field string `json:"field"`
 	Order string `json:"order,omitempty"` // asc, desc
@@ -49,7 +51,8 @@ func (k *SortKey) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// ParseSortKey reads field, field:asc or field:desc. Its error, for what else has a colon, is a [FieldError].
+// ParseSortKey reads field, field:asc or field:desc. Its error, for what else has a colon, is a
+// [FieldError].
 func ParseSortKey(s string) (SortKey, error) {
 	i := strings.LastIndexByte(s, ':')
 	if i < 0 {
@@ -91,8 +94,8 @@ func (p *plan) checkSort(wrong *fault.Fields) {
 	}
 }
 
-// sort puts what was found into the order of the query's keys: in keyword mode all that matches, otherwise the documents of the window.
-// What stays of the candidates is what can be on the page.
+// sort puts what was found into the order of the query's keys: in keyword mode all that matches,
+// otherwise the documents of the window. What stays of the candidates is what can be on the page.
 func (s *search) sort(ctx context.Context) error {
 	set := backend.Select(s.refs())
 	if s.plan.Mode == Keyword {
@@ -126,7 +129,8 @@ func (s *search) sort(ctx context.Context) error {
 	return s.score(ctx, missing)
 }
 
-// firsts returns how many of the first documents of an order are looked at: those up to the end of the page, for a group those of the window.
+// firsts returns how many of the first documents of an order are looked at: those up to the end of
+// the page, for a group those of the window.
 func (s *search) firsts() int {
 	if s.plan.Group != "" {
 		return s.plan.Window

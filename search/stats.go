@@ -18,7 +18,8 @@ type Stats struct {
 	Damaged     int // collections that cannot be opened
 }
 
-// CollectionStats are the gauges of a collection. Those of the indexes are there where the backend keeps them.
+// CollectionStats are the gauges of a collection. Those of the indexes are there where the backend
+// keeps them.
 type CollectionStats struct {
 	Name  string // as stored: a generation that is being built, or was replaced, has a '~' in it
 	Index *backend.IndexStats

@@ -105,7 +105,8 @@ func TestSynonyms(t *testing.T) {
 	noProblems(t, e)
 }
 
-// TestSynonymsShown: marks show the synonym that a document has, and explanations name it, with what it is a synonym of.
+// TestSynonymsShown: marks show the synonym that a document has, and explanations name it, with
+// what it is a synonym of.
 func TestSynonymsShown(t *testing.T) {
 	e := open(t, t.TempDir(), &fakeEmbedder{})
 	put(t, e, search.Created,
@@ -171,7 +172,8 @@ func TestSynonymsWithNamesAreMarked(t *testing.T) {
 	}
 }
 
-// TestSynonymsBesideWhatTheyGive: a query may have what a rule gives in words of its own, before or behind.
+// TestSynonymsBesideWhatTheyGive: a query may have what a rule gives in words of its own, before or
+// behind.
 func TestSynonymsBesideWhatTheyGive(t *testing.T) {
 	e := open(t, t.TempDir(), &fakeEmbedder{})
 	put(t, e, search.Created, doc("long", `{"text":"`+strings.Repeat("car. ", 32)+strings.Repeat("filler ", 31)+`kubernetes."}`))

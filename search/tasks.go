@@ -77,7 +77,8 @@ var (
 // work is what a task does. It calls report with its progress and returns what came of it.
 type work func(ctx context.Context, report func(done, total int64)) (result any, err error)
 
-// taskList runs tasks and remembers them: the unfinished ones, and the last maxFinished of the others. It is safe for concurrent use.
+// taskList runs tasks and remembers them: the unfinished ones, and the last maxFinished of the
+// others. It is safe for concurrent use.
 type taskList struct {
 	values values
 	ctx    context.Context
@@ -189,7 +190,8 @@ func (l *taskList) start(ctx context.Context, r taskRecord, w work) (Task, error
 	return t, nil
 }
 
-// add puts a job among the others, in the place of the one of its id, which is returned. From then on close waits for it.
+// add puts a job among the others, in the place of the one of its id, which is returned. From then
+// on close waits for it.
 func (l *taskList) add(j *job) (before *job, err error) {
 	t := j.task
 	l.mu.Lock()
@@ -267,8 +269,9 @@ func (l *taskList) run(ctx context.Context, j *job, w work) {
 	l.forget()
 }
 
-// change changes a task and stores it; what is only progress, not more often than every taskSaveEvery. A store that takes no writes
-// does not end the work: what matters is written by the work itself.
+// change changes a task and stores it; what is only progress, not more often than every
+// taskSaveEvery. A store that takes no writes does not end the work: what matters is written by the
+// work itself.
 func (l *taskList) change(j *job, always bool, fn func(*Task)) {
 	l.saving.Lock()
 	defer l.saving.Unlock()
@@ -324,8 +327,8 @@ func (l *taskList) forget() {
 	_ = l.values.SetValues(ctx, gone)
 }
 
-// beside does work in the background that is no task: closing the list ends its context and waits for it. It returns false, and does nothing, once
-// the list is closed.
+// beside does work in the background that is no task: closing the list ends its context and waits
+// for it. It returns false, and does nothing, once the list is closed.
 func (l *taskList) beside(work func(ctx context.Context)) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -356,7 +359,8 @@ func (l *taskList) unfinished(collection string) (list []*job) {
 	return list
 }
 
-// Tasks lists the tasks that are not finished and the last hundred that are, newest first, and the derived indexes that are being rebuilt.
+// Tasks lists the tasks that are not finished and the last hundred that are, newest first, and the
+// derived indexes that are being rebuilt.
 func (e *Engine) Tasks(ctx context.Context) ([]Task, error) {
 	if err := errors.Join(ctx.Err(), e.running()); err != nil {
 		return nil, err
@@ -383,8 +387,8 @@ func (e *Engine) Task(ctx context.Context, id string) (Task, error) {
 	return Task{}, fmt.Errorf("%w: %s; the last %d that have ended are kept", ErrTaskNotFound, fault.Quote(id), maxFinished)
 }
 
-// CancelTask ends a task, waits until it has, and returns it. It returns [ErrTaskNotFound], or [ErrTaskFinished] for one that has ended
-// already or, like a rebuild, cannot be ended.
+// CancelTask ends a task, waits until it has, and returns it. It returns [ErrTaskNotFound], or
+// [ErrTaskFinished] for one that has ended already or, like a rebuild, cannot be ended.
 func (e *Engine) CancelTask(ctx context.Context, id string) (Task, error) {
 	t, err := e.Task(ctx, id)
 	if err != nil {

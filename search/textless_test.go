@@ -25,7 +25,8 @@ func catalogue() []search.Document {
 	}
 }
 
-// TestDocumentsWithoutText are found by values and by the words of lists, beside those with a text, and by meaning by nobody.
+// TestDocumentsWithoutText are found by values and by the words of lists, beside those with a text,
+// and by meaning by nobody.
 func TestDocumentsWithoutText(t *testing.T) {
 	f := &fakeEmbedder{}
 	e := open(t, t.TempDir(), f)
@@ -164,7 +165,8 @@ func state(t *testing.T, e *search.Engine) string {
 	return out
 }
 
-// TestTextComesAndGoes replaces text by none and back, in one call and in several, with vectors in memory and with codes.
+// TestTextComesAndGoes replaces text by none and back, in one call and in several, with vectors in
+// memory and with codes.
 func TestTextComesAndGoes(t *testing.T) {
 	for _, index := range []search.IndexSettings{{}, {Quantize: "int8"}} {
 		dir := t.TempDir()
@@ -209,7 +211,8 @@ func TestTextComesAndGoes(t *testing.T) {
 	}
 }
 
-// TestTextlessFolder opens, backs up, restores, re-embeds and compacts a folder of documents without text, and one of nothing else.
+// TestTextlessFolder opens, backs up, restores, re-embeds and compacts a folder of documents
+// without text, and one of nothing else.
 func TestTextlessFolder(t *testing.T) {
 	for _, docs := range [][]search.Document{catalogue(), {catalogue()[0], catalogue()[2], catalogue()[3]}} {
 		dir := t.TempDir()
@@ -281,7 +284,8 @@ func TestTextlessFolder(t *testing.T) {
 	}
 }
 
-// TestTextlessReplay opens a folder as a process leaves it that is killed: the indexes follow the log.
+// TestTextlessReplay opens a folder as a process leaves it that is killed: the indexes follow the
+// log.
 func TestTextlessReplay(t *testing.T) {
 	dir := t.TempDir()
 	e := open(t, dir, &fakeEmbedder{})
@@ -337,7 +341,8 @@ func TestTextDeclaredAway(t *testing.T) {
 	noProblems(t, e)
 }
 
-// TestWarningOfWhatIsNoText: a field that would be searched if it were text is told where it is not, and nothing else is.
+// TestWarningOfWhatIsNoText: a field that would be searched if it were text is told where it is
+// not, and nothing else is.
 func TestWarningOfWhatIsNoText(t *testing.T) {
 	e := open(t, t.TempDir(), &fakeEmbedder{})
 	for name, fields := range map[string]fieldTypes{"set": {"note": {Type: "text"}, "title": {Type: "filter"}}, "row": nil} {
@@ -377,7 +382,8 @@ func TestWarningOfWhatIsNoText(t *testing.T) {
 	}
 }
 
-// TestNumbersAsText: what a field holds that the settings declare text is searched as it is written, and a value as before.
+// TestNumbersAsText: what a field holds that the settings declare text is searched as it is
+// written, and a value as before.
 func TestNumbersAsText(t *testing.T) {
 	e := open(t, t.TempDir(), &fakeEmbedder{})
 	if _, _, err := e.EnsureCollection(t.Context(), "docs", search.Settings{Fields: fieldTypes{"part": {Type: "text"}}}); err != nil {

@@ -2,7 +2,8 @@ package search
 
 import "testing"
 
-// TestTitled: a title that a passage begins with is taken off it, unless it ends within a word there.
+// TestTitled: a title that a passage begins with is taken off it, unless it ends within a word
+// there.
 func TestTitled(t *testing.T) {
 	for _, tc := range []struct{ name, over, text, title, rest string }{
 		{"no title", "", "a red car", "", "a red car"},

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// TestNothingIsKeptOfWhatIsGone makes collections, writes to them and drops them: the engine does not grow.
+// TestNothingIsKeptOfWhatIsGone makes collections, writes to them and drops them: the engine does
+// not grow.
 func TestNothingIsKeptOfWhatIsGone(t *testing.T) {
 	e := trimmed(t)
 	for i := range 20 {
@@ -32,7 +33,8 @@ func TestNothingIsKeptOfWhatIsGone(t *testing.T) {
 	}
 }
 
-// TestWritersAreKeptOut forgets the lock of a collection that is gone, for which somebody waits: he is not there beside who has got the next one.
+// TestWritersAreKeptOut forgets the lock of a collection that is gone, for which somebody waits: he
+// is not there beside who has got the next one.
 func TestWritersAreKeptOut(t *testing.T) {
 	e := trimmed(t)
 	stop := func() (start func()) {

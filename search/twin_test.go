@@ -16,7 +16,8 @@ import (
 	"searchd/search"
 )
 
-// plainDoc is a document as the slow twins of filters, sorts, facets and groups read it: straight from its JSON, with none of the engine's code.
+// plainDoc is a document as the slow twins of filters, sorts, facets and groups read it: straight
+// from its JSON, with none of the engine's code.
 type plainDoc struct {
 	id     string
 	fields map[string]any
@@ -278,8 +279,8 @@ func plainOrder(a, b plainDoc, name string, desc bool) int {
 	return v.compare(w)
 }
 
-// TestTwins filters, sorts, counts and pages random documents through additions, replacements, deletions and reopening, and compares with
-// what their JSON says.
+// TestTwins filters, sorts, counts and pages random documents through additions, replacements,
+// deletions and reopening, and compares with what their JSON says.
 func TestTwins(t *testing.T) {
 	r := rand.New(rand.NewPCG(21, 1))
 	dir := t.TempDir()

@@ -17,7 +17,8 @@ func (unlettered) Reads(text string) bool {
 	return strings.ContainsFunc(text, func(r rune) bool { return 'a' <= r && r <= 'z' })
 }
 
-// TestUnreadQuery: a query of which the checkpoint knows nothing is searched for by words in every mode, and the answer says so.
+// TestUnreadQuery: a query of which the checkpoint knows nothing is searched for by words in every
+// mode, and the answer says so.
 func TestUnreadQuery(t *testing.T) {
 	e := openWith(t, t.TempDir(), search.Options{Embedder: unlettered{&fakeEmbedder{}}})
 	put(t, e, search.Created, doc("he", `{"text":"קפה שחור"}`), doc("ja", `{"text":"東京"}`), doc("en", `{"text":"black coffee"}`))

@@ -10,7 +10,8 @@ import (
 	"searchd/search/mapping"
 )
 
-// TestLongStringsAreValues: in a declared filter field whatever their length, in others for EXISTS alone.
+// TestLongStringsAreValues: in a declared filter field whatever their length, in others for EXISTS
+// alone.
 func TestLongStringsAreValues(t *testing.T) {
 	e := open(t, t.TempDir(), &fakeEmbedder{})
 	settings := search.Settings{Fields: mapping.Mapping{"url": {Type: mapping.Filter}}}

@@ -34,8 +34,9 @@ func (v vault) SetValues(ctx context.Context, values map[string][]byte) error {
 // Vault returns the small values of the backend. They live as long as the engine.
 func (e *Engine) Vault() Vault { return vault{e.backend} }
 
-// OpenVault opens the small values of a data folder that no process uses, without its indexes and without a checkpoint. The folder is
-// made if it is missing, unless mustExist. The caller closes what it gets.
+// OpenVault opens the small values of a data folder that no process uses, without its indexes and
+// without a checkpoint. The folder is made if it is missing, unless mustExist. The caller closes
+// what it gets.
 func OpenVault(dir string, mustExist bool) (interface {
 	Vault
 	io.Closer

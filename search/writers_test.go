@@ -27,7 +27,8 @@ func (h *hookEmbedder) Embed(ctx context.Context, texts []string, o search.Embed
 	return h.fakeEmbedder.Embed(ctx, texts, o)
 }
 
-// behindSlowWriter begins a re-embedding of a collection that somebody writes to; finish lets the writer end.
+// behindSlowWriter begins a re-embedding of a collection that somebody writes to; finish lets the
+// writer end.
 func behindSlowWriter(t *testing.T) (e *search.Engine, task search.Task, finish func()) {
 	t.Helper()
 	slow, entered := make(chan struct{}), make(chan struct{})
@@ -63,7 +64,8 @@ func behindSlowWriter(t *testing.T) (e *search.Engine, task search.Task, finish 
 	}
 }
 
-// TestWritersWaitNoLongerThanTheyMay has a re-embedding wait for a slow writer, and others wait for both.
+// TestWritersWaitNoLongerThanTheyMay has a re-embedding wait for a slow writer, and others wait for
+// both.
 func TestWritersWaitNoLongerThanTheyMay(t *testing.T) {
 	e, task, finish := behindSlowWriter(t)
 	for end := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) { // until the change waits for the slow writer, and all others for it
@@ -107,8 +109,9 @@ func TestCancelOfAWaitingChange(t *testing.T) {
 	finish()
 }
 
-// TestDropSoonAfterReembedding drops a collection while the generation that was replaced is still there: neither does that one come back,
-// nor does its end take what has been written under the name since.
+// TestDropSoonAfterReembedding drops a collection while the generation that was replaced is still
+// there: neither does that one come back, nor does its end take what has been written under the
+// name since.
 func TestDropSoonAfterReembedding(t *testing.T) {
 	search.SetReembedGrace(t, 200*time.Millisecond)
 	dir := t.TempDir()
@@ -181,8 +184,8 @@ func (h *holding) Changes(ctx context.Context, r backend.ChangesRequest) (backen
 	return h.Backend.Changes(ctx, r)
 }
 
-// TestReembedHoldsFirst lets nobody write between the sequence number from which a re-embedding follows the log and the log being held: a commit
-// there could trim it.
+// TestReembedHoldsFirst lets nobody write between the sequence number from which a re-embedding
+// follows the log and the log being held: a commit there could trim it.
 func TestReembedHoldsFirst(t *testing.T) {
 	b, err := embedded.Open(t.TempDir(), embedded.Options{})
 	if err != nil {

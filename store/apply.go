@@ -22,7 +22,8 @@ type Write struct {
 	Passages []Passage
 	Vectors  [][]float32 // one per passage, nil for a passage without; or empty if no passage has one
 
-	// IfRevision, if not nil, makes the write a Conflict unless the document has this revision; 0: unless there is none.
+	// IfRevision, if not nil, makes the write a Conflict unless the document has this revision; 0:
+	// unless there is none.
 	IfRevision *uint64
 }
 
@@ -82,12 +83,14 @@ const (
 // It returns one Outcome per write, in order, and the collection's sequence number after the batch.
 // When it returns without an error the batch is on the disk.
 //
-// A write that finds another state than it asked for is no error; its Status says so. Several writes of one id are
-// applied one after the other. Concurrent calls share commits: each has its own answer, none waits for a timer.
+// A write that finds another state than it asked for is no error; its Status says so. Several
+// writes of one id are applied one after the other. Concurrent calls share commits: each has its
+// own answer, none waits for a timer.
 //
-// Errors: a *WriteError that wraps ErrInvalid or ErrDimension for a write that is not allowed; ErrNoCollection;
-// ErrNoSpace; ErrFull; ErrReadOnly; ErrCorrupt where a record that the batch had to read is damaged;
-// ctx.Err() if ctx ended before the batch was begun. The store does not keep or change writes.
+// Errors: a *WriteError that wraps ErrInvalid or ErrDimension for a write that is not allowed;
+// ErrNoCollection; ErrNoSpace; ErrFull; ErrReadOnly; ErrCorrupt where a record that the batch had
+// to read is damaged; ctx.Err() if ctx ended before the batch was begun. The store does not keep or
+// change writes.
 func (s *Store) Apply(ctx context.Context, collection uint32, writes []Write) ([]Outcome, uint64, error) {
 	bytes, err := checkWrites(writes)
 	if err != nil {
@@ -148,8 +151,9 @@ func (s *Store) takeGroup() []*request {
 	return group
 }
 
-// commitGroup writes the requests in one transaction and answers them. A request that fails by itself is answered
-// and taken out, and the transaction starts again without it. The caller holds writer.
+// commitGroup writes the requests in one transaction and answers them. A request that fails by
+// itself is answered and taken out, and the transaction starts again without it. The caller holds
+// writer.
 func (s *Store) commitGroup(group []*request) {
 	for len(group) > 0 {
 		failed := -1
@@ -242,7 +246,8 @@ func (rm *room) apply(w *Write) (Outcome, error) {
 	return rm.replace(w, &old, found)
 }
 
-// whole reports whether the fields and vectors of a document are there and can be read: the same content mends what is not.
+// whole reports whether the fields and vectors of a document are there and can be read: the same
+// content mends what is not.
 func (rm *room) whole(h *head) bool {
 	if fields, err := rm.fields.get(key32(h.No)); err != nil || fields == nil {
 		return false
@@ -258,7 +263,8 @@ func (rm *room) whole(h *head) bool {
 	return true
 }
 
-// replace writes a new document, or a new revision of old, under the next number where there is none.
+// replace writes a new document, or a new revision of old, under the next number where there is
+// none.
 func (rm *room) replace(w *Write, old *head, found bool) (out Outcome, err error) {
 	st, no := &rm.state, old.No
 	if math.MaxUint32-uint64(st.nextSlot) < uint64(len(w.Passages)) {
@@ -278,7 +284,8 @@ func (rm *room) replace(w *Write, old *head, found bool) (out Outcome, err error
 	return out, rm.logChange(Change{Seq: st.seq, No: no, ID: w.ID, Op: OpPut, OldSlots: out.OldSlots, NewSlots: out.NewSlots})
 }
 
-// write puts a document under a number, in the place of old where that was found, with the next slots and the present sequence number.
+// write puts a document under a number, in the place of old where that was found, with the next
+// slots and the present sequence number.
 func (rm *room) write(w *Write, old *head, found bool, no uint32) (out Outcome, err error) {
 	st := &rm.state
 	h := head{Document: Document{ID: w.ID, No: no, Hash: w.Hash, Revision: st.seq}, hasVector: make([]bool, len(w.Passages))}
@@ -382,7 +389,8 @@ func (rm *room) erase(h *head) error {
 	return nil
 }
 
-// checkWrites refuses what no state of the store would accept and returns the size of the batch in bytes.
+// checkWrites refuses what no state of the store would accept and returns the size of the batch in
+// bytes.
 func checkWrites(writes []Write) (size int, err error) {
 	if len(writes) > MaxBatchWrites {
 		return 0, fmt.Errorf("%w: batch has %d writes: at most %d are allowed", ErrInvalid, len(writes), MaxBatchWrites)

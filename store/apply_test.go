@@ -107,8 +107,8 @@ func (s *Store) waitingForTest() int {
 	return len(s.queue.waiting)
 }
 
-// TestGroupCommit holds up the writer until many calls wait: they must share one transaction, and one that cannot
-// succeed must not take the others with it.
+// TestGroupCommit holds up the writer until many calls wait: they must share one transaction, and
+// one that cannot succeed must not take the others with it.
 func TestGroupCommit(t *testing.T) {
 	s, col := newCollection(t)
 	mustApply(t, s, col, write("first", 1, 1, 3))
@@ -256,7 +256,8 @@ func TestConcurrent(t *testing.T) {
 	}
 }
 
-// TestAppliedIsForgotten lets several calls wait for their turn: when they have returned the store holds nothing of what they wrote.
+// TestAppliedIsForgotten lets several calls wait for their turn: when they have returned the store
+// holds nothing of what they wrote.
 func TestAppliedIsForgotten(t *testing.T) {
 	s, col := newCollection(t)
 	const calls = 8

@@ -17,23 +17,24 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// A backup is the database file, with zeros for its free pages, followed by a trailer: magic (16 bytes), size of the file
-// (u64, little-endian), SHA-256 of what comes before. bbolt ignores what follows its pages, so a backup also opens in
-// place of the file it came from.
+// A backup is the database file, with zeros for its free pages, followed by a trailer: magic (16
+// bytes), size of the file (u64, little-endian), SHA-256 of what comes before. bbolt ignores what
+// follows its pages, so a backup also opens in place of the file it came from.
 const (
 	backupMagic = "searchd-backup-1"
 	trailerSize = len(backupMagic) + 8 + sha256.Size
 )
 
-// ErrBackup is returned by Restore for a stream that is no backup, is cut off, or was changed since it was written.
+// ErrBackup is returned by Restore for a stream that is no backup, is cut off, or was changed since
+// it was written.
 var ErrBackup = errors.New("store: not a whole backup")
 
 // ErrNotEmpty is returned by Restore when the folder holds a store already.
 var ErrNotEmpty = errors.New("store: folder holds a store already")
 
-// Backup writes the store as it is now to w and returns the number of bytes written. Reads and writes go on meanwhile;
-// the pages of this moment stay in use until it returns, so a slow w lets the file grow. What was deleted before is not
-// in it. Restore reads the result.
+// Backup writes the store as it is now to w and returns the number of bytes written. Reads and
+// writes go on meanwhile; the pages of this moment stay in use until it returns, so a slow w lets
+// the file grow. What was deleted before is not in it. Restore reads the result.
 func (s *Store) Backup(ctx context.Context, w io.Writer) (int64, error) {
 	h, tx, free, err := s.beginBackup(ctx)
 	if err != nil {
@@ -56,9 +57,9 @@ func (s *Store) Backup(ctx context.Context, w io.Writer) (int64, error) {
 	return n + int64(m), nil
 }
 
-// beginBackup acquires the file, begins a read transaction and returns with it the pages that are free in it. No writer
-// commits meanwhile, and none puts another file in its place, so that the newest header at the store's path is that of
-// the transaction.
+// beginBackup acquires the file, begins a read transaction and returns with it the pages that are
+// free in it. No writer commits meanwhile, and none puts another file in its place, so that the
+// newest header at the store's path is that of the transaction.
 func (s *Store) beginBackup(ctx context.Context) (h *handle, tx *bbolt.Tx, free pageSet, err error) {
 	if err := s.lockWriter(ctx); err != nil {
 		return nil, nil, nil, err
@@ -106,7 +107,8 @@ func (s *Store) freePages(txid uint64) (pageSet, error) {
 	return w.free, nil
 }
 
-// blanker passes a database file on with zeros for its free pages: what is in them was deleted or replaced.
+// blanker passes a database file on with zeros for its free pages: what is in them was deleted or
+// replaced.
 type blanker struct {
 	w        io.Writer
 	free     pageSet
@@ -151,14 +153,16 @@ func (s *summer) Write(p []byte) (n int, _ error) {
 
 // RestoreOptions tunes Restore. The zero value is the default.
 type RestoreOptions struct {
-	// Damaged is told of each value of the backup that is damaged, and the backup is restored with them: DropDamaged takes
-	// out what they belong to. nil: a backup with such a value is refused. One whose pages are damaged always is.
+	// Damaged is told of each value of the backup that is damaged, and the backup is restored with
+	// them: DropDamaged takes out what they belong to. nil: a backup with such a value is refused.
+	// One whose pages are damaged always is.
 	Damaged func(Problem)
 }
 
-// Restore reads a backup into the folder dir, which must not hold a store: it gets a new one only after the whole
-// stream has arrived, its checksum is right and Check finds no problem; otherwise dir is left without one.
-// It returns ErrNotEmpty, ErrLocked, ErrBackup, a *DamagedError, ErrNewerFormat or ErrNoSpace, or ctx.Err().
+// Restore reads a backup into the folder dir, which must not hold a store: it gets a new one only
+// after the whole stream has arrived, its checksum is right and Check finds no problem; otherwise
+// dir is left without one. It returns ErrNotEmpty, ErrLocked, ErrBackup, a *DamagedError,
+// ErrNewerFormat or ErrNoSpace, or ctx.Err().
 func Restore(ctx context.Context, r io.Reader, dir string, o RestoreOptions) (err error) {
 	if err := prepareDir(dir, Options{}); err != nil {
 		return err
@@ -245,9 +249,10 @@ func receiveInto(ctx context.Context, r io.Reader, w io.Writer) error {
 	return nil
 }
 
-// VerifyBackup reads the backup in a file as Restore does, without restoring it: its trailer, its pages, the checksum of each
-// record and what the records say of each other. It returns what Restore would refuse it for. The file is not changed.
-// The error is ErrBackup or a *DamagedError where the file is no whole backup, and otherwise that of reading, or ctx.Err().
+// VerifyBackup reads the backup in a file as Restore does, without restoring it: its trailer, its
+// pages, the checksum of each record and what the records say of each other. It returns what
+// Restore would refuse it for. The file is not changed. The error is ErrBackup or a *DamagedError
+// where the file is no whole backup, and otherwise that of reading, or ctx.Err().
 func VerifyBackup(ctx context.Context, path string) ([]Problem, error) {
 	f, err := os.Open(path)
 	if err != nil {

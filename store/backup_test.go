@@ -26,7 +26,8 @@ func backup(t *testing.T, s *Store) []byte {
 	return b.Bytes()
 }
 
-// TestBackupForgets deletes documents: their bytes are in the file until it is compacted, and in no backup.
+// TestBackupForgets deletes documents: their bytes are in the file until it is compacted, and in no
+// backup.
 func TestBackupForgets(t *testing.T) {
 	for _, overflow := range []bool{false, true} { // records of less than a page, and of several
 		s, err := Open(t.TempDir(), Options{PageSize: 4096})

@@ -12,7 +12,8 @@ import (
 // benchDim is the dimension of a small sentence encoder's vectors.
 const benchDim = 384
 
-// filled returns a store with n documents of 3 passages and about 2 KB of fields, written in batches of 256.
+// filled returns a store with n documents of 3 passages and about 2 KB of fields, written in
+// batches of 256.
 func filled(b *testing.B, o Options, n int) (*Store, uint32) {
 	b.Helper()
 	s, err := Open(b.TempDir(), o)
@@ -41,8 +42,8 @@ func benchBatch(first, n int) []Write {
 
 var benchPages = []int{4096, 8192, 16384, 32768}
 
-// BenchmarkApply writes new documents in batches of 256; file/raw is the size of the file against that of the vectors
-// and fields in it.
+// BenchmarkApply writes new documents in batches of 256; file/raw is the size of the file against
+// that of the vectors and fields in it.
 func BenchmarkApply(b *testing.B) {
 	for _, page := range benchPages {
 		b.Run(fmt.Sprintf("page=%d", page), func(b *testing.B) {
@@ -94,7 +95,8 @@ func BenchmarkUpdate(b *testing.B) {
 	}
 }
 
-// BenchmarkSingleWrites writes one document per call, from one goroutine and from many that share commits.
+// BenchmarkSingleWrites writes one document per call, from one goroutine and from many that share
+// commits.
 func BenchmarkSingleWrites(b *testing.B) {
 	for _, callers := range []int{1, 16, 64} {
 		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {

@@ -29,8 +29,8 @@ func spoilTop(t *testing.T, s *Store, k kind, key []byte) {
 	}
 }
 
-// TestDamagedCatalogRecord damages the record of a collection, its name, or both: the others are listed, opened and dropped as ever, the
-// damaged one is listed with why, and dropped.
+// TestDamagedCatalogRecord damages the record of a collection, its name, or both: the others are
+// listed, opened and dropped as ever, the damaged one is listed with why, and dropped.
 func TestDamagedCatalogRecord(t *testing.T) {
 	ctx := context.Background()
 	for _, tt := range []struct {
@@ -99,7 +99,8 @@ func TestDamagedCatalogRecord(t *testing.T) {
 	}
 }
 
-// TestDamagedValues reads values of which one is damaged: the others come with the error, which names it.
+// TestDamagedValues reads values of which one is damaged: the others come with the error, which
+// names it.
 func TestDamagedValues(t *testing.T) {
 	ctx := context.Background()
 	s := open(t, t.TempDir())
@@ -126,7 +127,8 @@ func TestDamagedValues(t *testing.T) {
 	}
 }
 
-// TestDropKeepsOtherNames drops a collection whose record is damaged beside one whose name is: that keeps it.
+// TestDropKeepsOtherNames drops a collection whose record is damaged beside one whose name is: that
+// keeps it.
 func TestDropKeepsOtherNames(t *testing.T) {
 	ctx := context.Background()
 	s := open(t, t.TempDir())

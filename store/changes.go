@@ -31,8 +31,9 @@ func (o Op) String() string {
 }
 
 // A Change is one entry of a collection's log: what a derived index needs to follow the collection.
-// Replaying it needs no order between OldSlots and NewSlots, since slots are never used again; the content is
-// read from the document, which may have changed once more or be gone: a later change will say so.
+// Replaying it needs no order between OldSlots and NewSlots, since slots are never used again; the
+// content is read from the document, which may have changed once more or be gone: a later change
+// will say so.
 type Change struct {
 	Seq      uint64
 	No       uint32
@@ -51,7 +52,8 @@ const changeBytes = 96
 // logChange appends c to the log.
 func (rm *room) logChange(c Change) error { return rm.log.put(key64(c.Seq), encodeChange(c)) }
 
-// encodeChange encodes c; see docs/format/store.md for the layout. The slots of a change are consecutive.
+// encodeChange encodes c; see docs/format/store.md for the layout. The slots of a change are
+// consecutive.
 func encodeChange(c Change) []byte {
 	b := make([]byte, 0, 40+len(c.ID))
 	b = append(b, byte(c.Op))
@@ -84,13 +86,14 @@ func decodeChange(seq uint64, payload []byte) (c Change, ok bool) {
 	return c, d.done() && (c.Op == OpPut || c.Op == OpDelete)
 }
 
-// Changes calls fn for the changes after afterSeq, oldest first. It returns ErrTrimmed if some of them are gone,
-// ErrAhead if afterSeq is greater than Seq, and what fn returns, except ErrStop.
+// Changes calls fn for the changes after afterSeq, oldest first. It returns ErrTrimmed if some of
+// them are gone, ErrAhead if afterSeq is greater than Seq, and what fn returns, except ErrStop.
 func (t *Tx) Changes(afterSeq uint64, fn func(Change) error) error {
 	return t.each(func(limit int) (int, error) { return t.changesPage(&afterSeq, limit, fn) })
 }
 
-// changesPage hands at most limit changes after *after to fn, fewer where these have pageBytes, and moves *after on. It returns how many there were.
+// changesPage hands at most limit changes after *after to fn, fewer where these have pageBytes, and
+// moves *after on. It returns how many there were.
 func (t *Tx) changesPage(after *uint64, limit int, fn func(Change) error) (int, error) {
 	st := &t.room.state
 	if *after < st.trimmed {
@@ -147,10 +150,10 @@ func (rm *room) change(k, v []byte, seq uint64) (Change, error) {
 // trimBatch bounds one transaction of TrimChanges.
 const trimBatch = 10_000
 
-// TrimChanges removes the changes up to and including upTo from the log; call it with the smallest sequence number
-// that every derived index has applied durably. A reader that is further behind gets ErrTrimmed.
-// It returns ErrAhead if upTo is greater than the last sequence number; trimming twice is no error.
-// A long log goes in several transactions, each complete in itself.
+// TrimChanges removes the changes up to and including upTo from the log; call it with the smallest
+// sequence number that every derived index has applied durably. A reader that is further behind
+// gets ErrTrimmed. It returns ErrAhead if upTo is greater than the last sequence number; trimming
+// twice is no error. A long log goes in several transactions, each complete in itself.
 func (s *Store) TrimChanges(ctx context.Context, collection uint32, upTo uint64) error {
 	for more := true; more; {
 		err := s.update(ctx, func(tx *bbolt.Tx) error {

@@ -48,12 +48,14 @@ func (p Problem) String() string {
 // maxProblems ends a check: a file this bad needs no longer list.
 const maxProblems = 1000
 
-// Check looks for damage and contradictions in the whole file: the pages; the checksum of each record; that
-// documents, ids, fields, slots, vectors and log refer to each other one to one and agree with the counters.
-// With deep it also reads every vector and every field (otherwise only their keys) and runs bbolt's own check.
-// No problems: the result is nil. The error is for a check that could not be done, or ctx.
+// Check looks for damage and contradictions in the whole file: the pages; the checksum of each
+// record; that documents, ids, fields, slots, vectors and log refer to each other one to one and
+// agree with the counters. With deep it also reads every vector and every field (otherwise only
+// their keys) and runs bbolt's own check. No problems: the result is nil. The error is for a check
+// that could not be done, or ctx.
 //
-// Writers wait while the pages are checked; the records are read in one view, after which writers go on.
+// Writers wait while the pages are checked; the records are read in one view, after which writers
+// go on.
 func (s *Store) Check(ctx context.Context, deep bool) ([]Problem, error) {
 	return s.checkBy(&checker{s: s, ctx: ctx, deep: deep, vectors: deep})
 }
@@ -291,8 +293,8 @@ func (c *checker) collection(name string, rm *room) error {
 	if err != nil {
 		return err
 	}
-	// Every document found its records above; if there are just as many records, none is without a document. Documents that cannot be
-	// read say nothing of how many there should be.
+	// Every document found its records above; if there are just as many records, none is without a
+	// document. Documents that cannot be read say nothing of how many there should be.
 	whole := len(c.problems) == known
 	for _, e := range []struct {
 		b      bucket
@@ -351,7 +353,8 @@ func (c *checker) document(rm *room, k []byte, h *head) error {
 	return nil
 }
 
-// record checks the content of a record whose references document has checked. payload is nil if it was not read.
+// record checks the content of a record whose references document has checked. payload is nil if it
+// was not read.
 func (c *checker) record(rm *room, b bucket, k, payload []byte) error {
 	switch {
 	case b.kind == kindVectors && payload != nil:

@@ -12,7 +12,8 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// TestCheckFindsLooseEnds contradicts one record at a time, with a right checksum, as a defect of this package would.
+// TestCheckFindsLooseEnds contradicts one record at a time, with a right checksum, as a defect of
+// this package would.
 func TestCheckFindsLooseEnds(t *testing.T) {
 	no := func(n uint32) []byte { return binary.LittleEndian.AppendUint32(nil, n) }
 	tests := []struct {
@@ -127,7 +128,8 @@ func TestChangesWithAGap(t *testing.T) {
 	}
 }
 
-// TestVectorsBeforeADamagedOne reads vectors of which a later one is too short: those before it are as they were written.
+// TestVectorsBeforeADamagedOne reads vectors of which a later one is too short: those before it are
+// as they were written.
 func TestVectorsBeforeADamagedOne(t *testing.T) {
 	s, col := newCollection(t)
 	w := write("a", 1, 4, 3)

@@ -225,15 +225,15 @@ func isObject(b []byte) bool {
 	return false
 }
 
-// CreateCollection makes an empty collection. settings is a JSON object.
-// It returns ErrExists if the name is taken and ErrInvalid for a name or settings that are not allowed:
-// a name is valid UTF-8 of 1 to MaxNameBytes bytes without control characters.
+// CreateCollection makes an empty collection. settings is a JSON object. It returns ErrExists if
+// the name is taken and ErrInvalid for a name or settings that are not allowed: a name is valid
+// UTF-8 of 1 to MaxNameBytes bytes without control characters.
 func (s *Store) CreateCollection(ctx context.Context, name string, settings []byte) (Collection, error) {
 	return s.CreateCollectionAt(ctx, name, settings, 0)
 }
 
-// CreateCollectionAt is CreateCollection for a collection that takes the place of another: its first change gets the sequence number
-// seq+1, so that no revision of the other is given out again.
+// CreateCollectionAt is CreateCollection for a collection that takes the place of another: its
+// first change gets the sequence number seq+1, so that no revision of the other is given out again.
 func (s *Store) CreateCollectionAt(ctx context.Context, name string, settings []byte, seq uint64) (Collection, error) {
 	if err := errors.Join(checkName(name), checkSettings(settings)); err != nil {
 		return Collection{}, err
@@ -258,7 +258,8 @@ func (s *Store) CreateCollectionAt(ctx context.Context, name string, settings []
 	return col, nil
 }
 
-// create writes the record of col, its name and its empty buckets; seq is the sequence number before its first change.
+// create writes the record of col, its name and its empty buckets; seq is the sequence number
+// before its first change.
 func (c catalog) create(tx *bbolt.Tx, col Collection, seq uint64) error {
 	if err := c.put(col); err != nil {
 		return err
@@ -317,7 +318,8 @@ func (s *Store) UpdateCollection(ctx context.Context, id uint32, settings []byte
 	return col, err
 }
 
-// DropCollection removes a collection with everything in it, in one transaction. Its record may be damaged, and so may its name.
+// DropCollection removes a collection with everything in it, in one transaction. Its record may be
+// damaged, and so may its name.
 func (s *Store) DropCollection(ctx context.Context, id uint32) error {
 	return s.updateCatalog(ctx, func(tx *bbolt.Tx, c catalog) error {
 		col, err := c.byID(id)
@@ -340,8 +342,8 @@ func (s *Store) DropCollection(ctx context.Context, id uint32) error {
 	})
 }
 
-// leadsTo chooses the names of a collection whose record is damaged: those that lead to it, and those that cannot be read and are of no
-// collection that can.
+// leadsTo chooses the names of a collection whose record is damaged: those that lead to it, and
+// those that cannot be read and are of no collection that can.
 func (c catalog) leadsTo(id uint32) func(k, v []byte) bool {
 	known := map[string]bool{}
 	cur := c.collections.Cursor()
@@ -394,8 +396,8 @@ func (s *Store) CollectionByID(id uint32) (col Collection, err error) {
 	return col, err
 }
 
-// Collections returns all collections in the order of their numbers. Where the records of some are damaged it returns the others, with a
-// *CollectionsError.
+// Collections returns all collections in the order of their numbers. Where the records of some are
+// damaged it returns the others, with a *CollectionsError.
 func (s *Store) Collections() (cols []Collection, err error) {
 	var damaged CollectionsError
 	err = s.view(func(tx *bbolt.Tx) error {
@@ -418,7 +420,8 @@ func (s *Store) Collections() (cols []Collection, err error) {
 	return cols, err
 }
 
-// all yields the collections in the order of their numbers; of one whose record is damaged the number alone, with the error.
+// all yields the collections in the order of their numbers; of one whose record is damaged the
+// number alone, with the error.
 func (c catalog) all() iter.Seq2[Collection, error] {
 	return func(yield func(Collection, error) bool) {
 		cur := c.collections.Cursor()

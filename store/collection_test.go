@@ -161,7 +161,8 @@ func TestScans(t *testing.T) {
 	}
 }
 
-// TestScanOfManyPassages scans heads that are large by their passages alone, which a page holds few of.
+// TestScanOfManyPassages scans heads that are large by their passages alone, which a page holds few
+// of.
 func TestScanOfManyPassages(t *testing.T) {
 	s, col := newCollection(t)
 	const n, passages = 20, 8000

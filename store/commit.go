@@ -15,7 +15,8 @@ import (
 // errNothing, returned by a function given to commit, says that it succeeded and changed nothing.
 var errNothing = errors.New("nothing to commit")
 
-// update waits for its turn to write and runs fn in one transaction. Nothing is written if fn returns an error.
+// update waits for its turn to write and runs fn in one transaction. Nothing is written if fn
+// returns an error.
 func (s *Store) update(ctx context.Context, fn func(*bbolt.Tx) error) error {
 	if err := s.lockWriter(ctx); err != nil {
 		return err
@@ -72,7 +73,8 @@ func (s *Store) commit(fn func(*bbolt.Tx) error) error {
 	return nil
 }
 
-// rollback ends a transaction that will not be committed. bbolt ignores it for one that Commit ended.
+// rollback ends a transaction that will not be committed. bbolt ignores it for one that Commit
+// ended.
 func (s *Store) rollback(h *handle, tx *bbolt.Tx) {
 	err := guard(func() error {
 		if err := tx.Rollback(); err != nil && !errors.Is(err, berrors.ErrTxClosed) {
@@ -86,9 +88,10 @@ func (s *Store) rollback(h *handle, tx *bbolt.Tx) {
 	}
 }
 
-// commitFailed judges a failed commit. Where the disk was full and the file shows that the header page of transaction
-// id was never written, nothing happened and the store goes on. Everything else is an unknown outcome: after a failed
-// fsync the kernel has forgotten which pages are dirty, so trying again would lie.
+// commitFailed judges a failed commit. Where the disk was full and the file shows that the header
+// page of transaction id was never written, nothing happened and the store goes on. Everything else
+// is an unknown outcome: after a failed fsync the kernel has forgotten which pages are dirty, so
+// trying again would lie.
 func (s *Store) commitFailed(id uint64, err error) error {
 	if errors.Is(err, berrors.ErrMaxSizeReached) {
 		return noSpace(err)
@@ -111,7 +114,8 @@ func (s *Store) fail(err error) {
 	}
 }
 
-// ReadOnly returns nil while the store takes writes, and otherwise an error that wraps ErrReadOnly and its cause.
+// ReadOnly returns nil while the store takes writes, and otherwise an error that wraps ErrReadOnly
+// and its cause.
 func (s *Store) ReadOnly() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -138,8 +142,8 @@ func noSpace(err error) error {
 	return err
 }
 
-// tuneGrowth makes the file grow in steps of an eighth of its size, 1 to 16 MiB: each step costs a truncate and an
-// fsync, and bbolt refuses a write whose step would pass MaxSize.
+// tuneGrowth makes the file grow in steps of an eighth of its size, 1 to 16 MiB: each step costs a
+// truncate and an fsync, and bbolt refuses a write whose step would pass MaxSize.
 func (s *Store) tuneGrowth(db *bbolt.DB) {
 	step := int64(16 << 20)
 	if fi, err := os.Stat(db.Path()); err == nil {

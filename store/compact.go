@@ -16,9 +16,10 @@ import (
 // compactBatch bounds the bytes of one transaction of a compaction.
 const compactBatch = 16 << 20
 
-// Compact copies the store into a new file without free pages and puts it in the place of the old one. Every record is
-// verified on the way: a damaged one ends the compaction with ErrCorrupt and the old file stays. Reads go on, writers
-// wait. It needs room for the copy beside the file. The page size of Options applies to the new file.
+// Compact copies the store into a new file without free pages and puts it in the place of the old
+// one. Every record is verified on the way: a damaged one ends the compaction with ErrCorrupt and
+// the old file stays. Reads go on, writers wait. It needs room for the copy beside the file. The
+// page size of Options applies to the new file.
 func (s *Store) Compact(ctx context.Context) error {
 	if err := s.lockWriter(ctx); err != nil {
 		return err

@@ -12,8 +12,9 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// Owner says which document of the collection a corrupt record belongs to: its number, 0 where there is none or it cannot be
-// known, its id, as far as it can be read, and what of it the record is.
+// Owner says which document of the collection a corrupt record belongs to: its number, 0 where
+// there is none or it cannot be known, its id, as far as it can be read, and what of it the record
+// is.
 func (t *Tx) Owner(e *CorruptError) (no uint32, id, part string) {
 	_ = t.guarded(func() error { no, id, part = t.room.owner(e); return nil }) // a fault: it cannot be known
 	return no, id, part
@@ -69,10 +70,11 @@ func (d Dropped) String() string {
 	return fmt.Sprintf("collection %q: %s", d.Collection, documentText(d.No, d.ID))
 }
 
-// DropDamaged removes each document of which Check finds a value damaged, and from a collection with damage also what no document
-// leads to and the log of its changes. It calls dropped for each document after the commit. Indexes derived from such a collection
-// cannot follow and must be made anew. Damage of the counters and of the catalog stays, and Check goes on naming it; so does a document of which
-// nothing but vectors is damaged.
+// DropDamaged removes each document of which Check finds a value damaged, and from a collection
+// with damage also what no document leads to and the log of its changes. It calls dropped for each
+// document after the commit. Indexes derived from such a collection cannot follow and must be made
+// anew. Damage of the counters and of the catalog stays, and Check goes on naming it; so does a
+// document of which nothing but vectors is damaged.
 func (s *Store) DropDamaged(ctx context.Context, dropped func(Dropped)) error {
 	var before map[string]map[uint32]string // found the last time
 	for {

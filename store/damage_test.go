@@ -25,8 +25,8 @@ func rounds(t testing.TB, name string, n int) int {
 	return n
 }
 
-// memoryDir returns a folder in memory where the system has such a thing: these tests open hundreds of files and are
-// not about the disk.
+// memoryDir returns a folder in memory where the system has such a thing: these tests open hundreds
+// of files and are not about the disk.
 func memoryDir(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/dev/shm", "store-test")
@@ -99,8 +99,8 @@ func (c *contents) note(place string, v any, err error) {
 	c.said[place] = fmt.Sprintf("%+v", v)
 }
 
-// readAll reads a store through every reading method: by scan, and by number, id and slot up to some above the last.
-// The places to look up are those of like, if it is not nil.
+// readAll reads a store through every reading method: by scan, and by number, id and slot up to
+// some above the last. The places to look up are those of like, if it is not nil.
 func readAll(s *Store, like *contents) *contents {
 	c := &contents{said: map[string]string{}, errs: map[string]error{}}
 	cols, err := s.Collections()
@@ -172,9 +172,10 @@ func reopened(t *testing.T, dir string, file []byte) (*Store, error) {
 	return s, nil
 }
 
-// TestBitFlips flips one bit at a time. A flip may be harmless or be reported; it must never change what is read,
-// hide a record, or crash the process. What reading reports, Check reports; a store that Check finds sound, or with
-// harmless problems only, takes writes and is sound after them. SEARCHD_STORE_FLIPS sets the number of flips.
+// TestBitFlips flips one bit at a time. A flip may be harmless or be reported; it must never change
+// what is read, hide a record, or crash the process. What reading reports, Check reports; a store
+// that Check finds sound, or with harmless problems only, takes writes and is sound after them.
+// SEARCHD_STORE_FLIPS sets the number of flips.
 func TestBitFlips(t *testing.T) {
 	file, want := sample(t)
 	dir := memoryDir(t)
@@ -283,7 +284,8 @@ func TestTruncation(t *testing.T) {
 	}
 }
 
-// TestTruncatedWhileOpen cuts the file under an open store: the memory map then faults, which must not kill the process.
+// TestTruncatedWhileOpen cuts the file under an open store: the memory map then faults, which must
+// not kill the process.
 func TestTruncatedWhileOpen(t *testing.T) {
 	file, want := sample(t)
 	dir := t.TempDir()

@@ -58,7 +58,8 @@ func appendHead(b []byte, h *head) []byte {
 	return b
 }
 
-// decodeHead decodes a payload of bucket docs into memory of its own; ok is false where the layout is wrong.
+// decodeHead decodes a payload of bucket docs into memory of its own; ok is false where the layout
+// is wrong.
 func decodeHead(no uint32, payload []byte) (h head, ok bool) {
 	d := decoder{b: payload}
 	h.No = no

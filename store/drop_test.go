@@ -47,7 +47,8 @@ func change(t *testing.T, path string, k kind, key []byte, fn func(b *bbolt.Buck
 	}
 }
 
-// damages are the values that can be bad, with what is said of them. What they belong to is dropped.
+// damages are the values that can be bad, with what is said of them. What they belong to is
+// dropped.
 var damages = []struct {
 	name    string
 	kind    kind
@@ -119,8 +120,8 @@ func onlyVectors(t *testing.T, s *Store) {
 	}
 }
 
-// TestDropAllDamaged drops what is damaged where that is more than one check lists, in records of no document first, and behind more
-// damaged vectors than it lists.
+// TestDropAllDamaged drops what is damaged where that is more than one check lists, in records of
+// no document first, and behind more damaged vectors than it lists.
 func TestDropAllDamaged(t *testing.T) {
 	dir := memoryDir(t)
 	s := open(t, dir)
@@ -181,7 +182,8 @@ func TestDropAllDamaged(t *testing.T) {
 	}
 }
 
-// TestVerifyBackup finds in a backup what Restore refuses it for, and lets Restore take it where it is told to.
+// TestVerifyBackup finds in a backup what Restore refuses it for, and lets Restore take it where it
+// is told to.
 func TestVerifyBackup(t *testing.T) {
 	eachDamage(t, func(t *testing.T, dir string, i int) {
 		s := open(t, dir)
@@ -245,8 +247,8 @@ func TestVerifySoundBackup(t *testing.T) {
 	}
 }
 
-// TestWriteMendsDamage writes a document of which a value is bad, or missing, again, with the content that it has: it is whole, and then
-// unchanged.
+// TestWriteMendsDamage writes a document of which a value is bad, or missing, again, with the
+// content that it has: it is whole, and then unchanged.
 func TestWriteMendsDamage(t *testing.T) {
 	lose := func(t *testing.T, path string, k kind, key []byte) {
 		change(t, path, k, key, func(b *bbolt.Bucket, _ []byte) error { return b.Delete(key) })

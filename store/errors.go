@@ -9,7 +9,8 @@ import (
 
 // Errors of opening.
 var (
-	// ErrLocked is returned by Open when another process (or another Store of this one) uses the data folder.
+	// ErrLocked is returned by Open when another process (or another Store of this one) uses the
+	// data folder.
 	ErrLocked = errors.New("store: data folder is in use")
 
 	// ErrNoStore is returned by Open with Options.MustExist when the folder holds no store.
@@ -36,12 +37,12 @@ var (
 	// ErrNoCollection is returned when there is no collection with that name or number.
 	ErrNoCollection = errors.New("store: no such collection")
 
-	// ErrTrimmed is returned by Changes when changes after the given sequence number have been trimmed away:
-	// the reader cannot catch up from the log and must rebuild from the documents.
+	// ErrTrimmed is returned by Changes when changes after the given sequence number have been
+	// trimmed away: the reader cannot catch up from the log and must rebuild from the documents.
 	ErrTrimmed = errors.New("store: changes were trimmed")
 
-	// ErrAhead is returned by Changes and TrimChanges for a sequence number that the collection has not reached,
-	// as when a store was restored from a backup older than an index that reads it.
+	// ErrAhead is returned by Changes and TrimChanges for a sequence number that the collection has
+	// not reached, as when a store was restored from a backup older than an index that reads it.
 	ErrAhead = errors.New("store: sequence number is ahead of the collection")
 
 	// ErrClosed is returned by every method after Close.
@@ -53,14 +54,15 @@ var (
 	// ErrInvalid is returned for input that no state of the store would accept.
 	ErrInvalid = errors.New("store: invalid input")
 
-	// ErrDimension is returned for a vector whose length differs from that of the collection's other vectors.
+	// ErrDimension is returned for a vector whose length differs from that of the collection's
+	// other vectors.
 	ErrDimension = errors.New("store: dimension mismatch")
 
 	// ErrExists is returned by CreateCollection when the name is taken.
 	ErrExists = errors.New("store: collection exists")
 
-	// ErrNoSpace is returned when the disk is full or Options.MaxSize is reached. Nothing was written;
-	// reads go on, and writes work again once there is room.
+	// ErrNoSpace is returned when the disk is full or Options.MaxSize is reached. Nothing was
+	// written; reads go on, and writes work again once there is room.
 	ErrNoSpace = errors.New("store: no space left")
 
 	// ErrFull is returned when a collection has used up its document or slot numbers.
@@ -70,7 +72,8 @@ var (
 	// Reads go on; close the store and open it again to write.
 	ErrReadOnly = errors.New("store: read-only after a failed commit")
 
-	// ErrOutcomeUnknown is returned by that commit itself: what it wrote may be there after the next opening. It matches ErrReadOnly.
+	// ErrOutcomeUnknown is returned by that commit itself: what it wrote may be there after the
+	// next opening. It matches ErrReadOnly.
 	ErrOutcomeUnknown = fmt.Errorf("%w: the outcome of this write is unknown", ErrReadOnly)
 )
 
@@ -135,7 +138,8 @@ func (e *CorruptError) Number() (n uint32, ok bool) {
 	return binary.BigEndian.Uint32(e.key), true
 }
 
-// OfLog reports whether the record is a change. A derived index that needs it can be made anew from the documents.
+// OfLog reports whether the record is a change. A derived index that needs it can be made anew from
+// the documents.
 func (e *CorruptError) OfLog() bool { return e.kind == kindLog }
 
 // Is reports whether target is ErrCorrupt.

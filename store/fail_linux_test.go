@@ -16,7 +16,8 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// breakFile makes every write to the file of s fail, by putting a read-only descriptor in the place of bbolt's.
+// breakFile makes every write to the file of s fail, by putting a read-only descriptor in the place
+// of bbolt's.
 func breakFile(t *testing.T, s *Store) {
 	t.Helper()
 	ro, err := os.Open(s.path)
@@ -44,8 +45,8 @@ func breakFile(t *testing.T, s *Store) {
 	}
 }
 
-// TestFailedCommit makes a commit fail. Its outcome is unknown, so the store must not write again until it is
-// reopened, while reads go on.
+// TestFailedCommit makes a commit fail. Its outcome is unknown, so the store must not write again
+// until it is reopened, while reads go on.
 func TestFailedCommit(t *testing.T) {
 	s, col := newCollection(t)
 	mustApply(t, s, col, write("a", 1, 1, 3))
@@ -70,7 +71,8 @@ func TestFailedCommit(t *testing.T) {
 	mustApply(t, s, col, write("b", 1, 1, 3))
 }
 
-// TestMaxSize fills a store to its limit: a typed error, nothing half written, reads and deletions go on.
+// TestMaxSize fills a store to its limit: a typed error, nothing half written, reads and deletions
+// go on.
 func TestMaxSize(t *testing.T) {
 	dir := t.TempDir()
 	s, err := Open(dir, Options{MaxSize: 8 << 20})
@@ -134,8 +136,8 @@ func fillUp(t *testing.T, s *Store, room int) {
 	check(10*(n-1) - len(gone) + 1)
 }
 
-// TestDiskFull is TestMaxSize with the kernel's limit on file sizes in the place of a full disk, in a process of its
-// own, since the limit is for all of it.
+// TestDiskFull is TestMaxSize with the kernel's limit on file sizes in the place of a full disk, in
+// a process of its own, since the limit is for all of it.
 func TestDiskFull(t *testing.T) {
 	if os.Getenv("SEARCHD_STORE_FULL") == "" {
 		rerun(t, "TestDiskFull", "SEARCHD_STORE_FULL=1")
@@ -150,7 +152,8 @@ func TestDiskFull(t *testing.T) {
 	fillUp(t, s, 8<<20)
 }
 
-// TestCompactUnreadable compacts a store of which some pages can no longer be read: the error says so, and the store goes on with the file that it has.
+// TestCompactUnreadable compacts a store of which some pages can no longer be read: the error says
+// so, and the store goes on with the file that it has.
 func TestCompactUnreadable(t *testing.T) {
 	s, col := newCollection(t)
 	large := write("large", 1, 1, 3)

@@ -87,7 +87,8 @@ func (s *Store) openHandle() (h *handle, id [16]byte, err error) {
 	return h, id, nil
 }
 
-// renewID gives the store another ID, so that indexes derived from a history that is no longer this one rebuild.
+// renewID gives the store another ID, so that indexes derived from a history that is no longer this
+// one rebuild.
 func (s *Store) renewID(db *bbolt.DB) error {
 	id := newID()
 	err := guard(func() error {
@@ -136,8 +137,8 @@ func (s *Store) openBolt(path string) (db *bbolt.DB, err error) {
 	return db, nil
 }
 
-// createFile makes an empty store under another name and renames it when every byte is on the disk, because a power
-// cut during bbolt's own initialisation can leave a file that never opens again.
+// createFile makes an empty store under another name and renames it when every byte is on the disk,
+// because a power cut during bbolt's own initialisation can leave a file that never opens again.
 func (s *Store) createFile() error {
 	tmp := filepath.Join(s.dir, newName)
 	if err := os.Remove(tmp); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -175,7 +176,8 @@ func newID() (id [16]byte) {
 	return id
 }
 
-// publish renames a finished file to its final name so that it survives a power cut: file, name, folder.
+// publish renames a finished file to its final name so that it survives a power cut: file, name,
+// folder.
 func publish(from, to string) error {
 	if err := syncFile(from); err != nil {
 		return noSpace(err)

@@ -35,8 +35,8 @@ func decodeVector(dst []float32, payload []byte) ([]float32, bool) {
 	return dst, true
 }
 
-// floatBytes returns the memory of v as bytes. A copy through it moves a vector several times faster than a loop over
-// numbers, which was a third of the time of a scan.
+// floatBytes returns the memory of v as bytes. A copy through it moves a vector several times
+// faster than a loop over numbers, which was a third of the time of a scan.
 func floatBytes(v []float32) []byte {
 	if len(v) == 0 {
 		return nil

@@ -72,7 +72,8 @@ func TestVectorRoundTrip(t *testing.T) {
 	}
 }
 
-// FuzzRecords gives foreign bytes to the decoders: they answer, and what they accept they write back the same.
+// FuzzRecords gives foreign bytes to the decoders: they answer, and what they accept they write
+// back the same.
 func FuzzRecords(f *testing.F) {
 	h := head{Document: Document{ID: "a", Revision: 1, Passages: []Passage{{Field: "f", End: 3}}}, hasVector: []bool{true}}
 	f.Add(appendHead(nil, &h))

@@ -10,9 +10,10 @@ import (
 // errFault is wrapped by guard for a panic that it caught.
 var errFault = errors.New("fault")
 
-// guard runs fn and turns a panic into an error that wraps errFault. bbolt reads the file through a memory map and
-// trusts its pages: a page that went bad after opening shows as a panic, or as SIGBUS, which kills the process unless
-// the goroutine asked for a panic instead. Callers' functions must not run inside guard, so that their panics stay theirs.
+// guard runs fn and turns a panic into an error that wraps errFault. bbolt reads the file through a
+// memory map and trusts its pages: a page that went bad after opening shows as a panic, or as
+// SIGBUS, which kills the process unless the goroutine asked for a panic instead. Callers'
+// functions must not run inside guard, so that their panics stay theirs.
 func guard(fn func() error) (err error) {
 	old := debug.SetPanicOnFault(true)
 	defer func() {

@@ -8,9 +8,10 @@ import (
 	"os"
 )
 
-// This file reads the two header ("meta") pages of a bbolt file as bytes, before bbolt maps the file and after a
-// commit failed. bbolt falls back to the older header without a word when the newer one is damaged, and so loses an
-// acknowledged transaction; and it maps a truncated file, which kills the process at the first missing page.
+// This file reads the two header ("meta") pages of a bbolt file as bytes, before bbolt maps the
+// file and after a commit failed. bbolt falls back to the older header without a word when the
+// newer one is damaged, and so loses an acknowledged transaction; and it maps a truncated file,
+// which kills the process at the first missing page.
 
 const (
 	boltMagic   = 0xED0CDAED
@@ -51,9 +52,10 @@ func (h *header) sumIs(sum uint64) bool {
 
 func plausiblePageSize(n uint32) bool { return n >= 1024 && n <= 1<<20 && n&(n-1) == 0 }
 
-// isOlderThan reports whether h, which is damaged, certainly was the header of an earlier transaction than txid,
-// the one of the other header page: then bbolt would not have used it and nothing is lost. Consecutive commits differ
-// by 1, a commit after a backup by 2. The transaction number itself may be what is damaged, so the checksum has a say.
+// isOlderThan reports whether h, which is damaged, certainly was the header of an earlier
+// transaction than txid, the one of the other header page: then bbolt would not have used it and
+// nothing is lost. Consecutive commits differ by 1, a commit after a backup by 2. The transaction
+// number itself may be what is damaged, so the checksum has a say.
 func (h *header) isOlderThan(txid uint64) bool {
 	for _, newer := range []uint64{txid + 1, txid + 2} {
 		if h.sumWith(newer) {

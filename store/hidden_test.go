@@ -8,8 +8,9 @@ import (
 	"testing"
 )
 
-// TestHiddenKey flips bits inside the keys of bucket ids. The keys often stay in order, so that the pages look sound
-// and the record is only reached by its neighbours: a lookup must not answer that there is no such document.
+// TestHiddenKey flips bits inside the keys of bucket ids. The keys often stay in order, so that the
+// pages look sound and the record is only reached by its neighbours: a lookup must not answer that
+// there is no such document.
 func TestHiddenKey(t *testing.T) {
 	dir := memoryDir(t)
 	s, err := Open(dir, Options{PageSize: 4096})

@@ -41,8 +41,9 @@ func flagGiven(name string) (given bool) {
 	return given
 }
 
-// child writes batches from several goroutines, each on its own ids, until it is killed. Before each call it tells
-// stdout "begin", goroutine and the batch as pairs of id and revision, 0 for a deletion; after it "done" and goroutine.
+// child writes batches from several goroutines, each on its own ids, until it is killed. Before
+// each call it tells stdout "begin", goroutine and the batch as pairs of id and revision, 0 for a
+// deletion; after it "done" and goroutine.
 func child(dir string) error {
 	s, err := Open(dir, Options{PageSize: 4096})
 	if err != nil {
@@ -144,9 +145,9 @@ func (a *acknowledged) commit(g int) {
 	a.inFlight[g] = nil
 }
 
-// TestKill kills the process with -9 at random moments, also while it makes the store and while it compacts, and
-// wants exactly the acknowledged writes back. A batch in flight may be there or not, but whole, and Check finds no loose
-// ends. SEARCHD_STORE_KILLS sets the number of kills.
+// TestKill kills the process with -9 at random moments, also while it makes the store and while it
+// compacts, and wants exactly the acknowledged writes back. A batch in flight may be there or not,
+// but whole, and Check finds no loose ends. SEARCHD_STORE_KILLS sets the number of kills.
 func TestKill(t *testing.T) {
 	exe, err := os.Executable()
 	if err != nil {
@@ -203,7 +204,8 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// verifyAcknowledged opens the store as the next process would, compares, and returns how many batches in flight it has.
+// verifyAcknowledged opens the store as the next process would, compares, and returns how many
+// batches in flight it has.
 func verifyAcknowledged(t *testing.T, dir string, ack *acknowledged) (committed int) {
 	t.Helper()
 	s, err := Open(dir, Options{PageSize: 4096})

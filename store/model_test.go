@@ -191,8 +191,8 @@ func same(t *rapid.T, s *Store, col uint32, m *model) {
 	}
 }
 
-// TestModel runs random operations on a store and on maps; every way to read must tell the same, before and after
-// closing, compacting, and restoring from a backup.
+// TestModel runs random operations on a store and on maps; every way to read must tell the same,
+// before and after closing, compacting, and restoring from a backup.
 func TestModel(t *testing.T) {
 	memory := memoryDir(t)
 	rapid.Check(t, func(t *rapid.T) {

@@ -127,7 +127,8 @@ func TestOpenReadOnlyFolder(t *testing.T) {
 	}
 }
 
-// TestSecondProcess starts another process on an open folder. It fails at once and names the holder.
+// TestSecondProcess starts another process on an open folder. It fails at once and names the
+// holder.
 func TestSecondProcess(t *testing.T) {
 	s, _ := newCollection(t)
 	exe, err := os.Executable()

@@ -6,7 +6,8 @@ import (
 	"strconv"
 )
 
-// Limits of what one store accepts. They bound the memory of one call and keep every number inside its field on disk.
+// Limits of what one store accepts. They bound the memory of one call and keep every number inside
+// its field on disk.
 const (
 	MaxIDBytes         = 512       // length of a document id
 	MaxNameBytes       = 128       // length of a collection name
@@ -25,31 +26,37 @@ const (
 
 // Options tunes Open. The zero value is the default.
 type Options struct {
-	// MustExist makes Open fail with ErrNoStore where there is no store yet, instead of creating the folder and the file.
+	// MustExist makes Open fail with ErrNoStore where there is no store yet, instead of creating
+	// the folder and the file.
 	MustExist bool
 
-	// Remains are names that only the use of a store leaves in the folder. Where there is one of them and no store, Open
-	// returns a *LostError instead of creating the file: what the others belong to is missing.
+	// Remains are names that only the use of a store leaves in the folder. Where there is one of
+	// them and no store, Open returns a *LostError instead of creating the file: what the others
+	// belong to is missing.
 	Remains []string
 
-	// MaxSize is the largest size of the file in bytes; writes beyond it get ErrNoSpace. 0: no limit but the disk's.
+	// MaxSize is the largest size of the file in bytes; writes beyond it get ErrNoSpace. 0: no
+	// limit but the disk's.
 	MaxSize int64
 
-	// PageSize is the page size of a new file in bytes, a power of two from 4096 to 65536; an existing file keeps its
-	// own. 0: 16384, with which files of vectors with 256 to 1024 components are 3 to 36 % smaller than with 4096
-	// and scans a tenth faster, while single updates write up to three times as many bytes.
+	// PageSize is the page size of a new file in bytes, a power of two from 4096 to 65536; an
+	// existing file keeps its own. 0: 16384, with which files of vectors with 256 to 1024
+	// components are 3 to 36 % smaller than with 4096 and scans a tenth faster, while single
+	// updates write up to three times as many bytes.
 	PageSize int
 
-	// MmapSize is the address space reserved for the file in bytes. A writer that outgrows it waits for the readers
-	// in flight. 0: 4 GiB on 64-bit machines. It costs no memory.
+	// MmapSize is the address space reserved for the file in bytes. A writer that outgrows it waits
+	// for the readers in flight. 0: 4 GiB on 64-bit machines. It costs no memory.
 	MmapSize int64
 
-	// VerifyLimit is the largest file in bytes whose pages Open checks one by one; of a larger file it checks
-	// the inner pages only, and Check does the rest. 0: 1 GiB. Negative: inner pages only, always.
+	// VerifyLimit is the largest file in bytes whose pages Open checks one by one; of a larger file
+	// it checks the inner pages only, and Check does the rest. 0: 1 GiB. Negative: inner pages
+	// only, always.
 	VerifyLimit int64
 
-	// AcceptRollback opens a file whose newest header page is damaged at the transaction before, which loses the
-	// last commit. The store gets a new ID, so that derived indexes rebuild. Without it Open returns a *DamagedError. See [Store.RolledBack].
+	// AcceptRollback opens a file whose newest header page is damaged at the transaction before,
+	// which loses the last commit. The store gets a new ID, so that derived indexes rebuild.
+	// Without it Open returns a *DamagedError. See [Store.RolledBack].
 	AcceptRollback bool
 }
 

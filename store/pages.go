@@ -10,14 +10,18 @@ import (
 	"os"
 )
 
-// This file checks the pages of a bbolt file by reading them, never through the memory map, so that nothing in the
-// file can make it panic. bbolt keeps no checksum over its pages; but it writes them so regularly that a wrong bit in
-// a page header, an element table or a page number contradicts something else:
+// This file checks the pages of a bbolt file by reading them, never through the memory map, so that
+// nothing in the file can make it panic. bbolt keeps no checksum over its pages; but it writes them
+// so regularly that a wrong bit in a page header, an element table or a page number contradicts
+// something else:
 //
 //  1. a page names its own number and one of the types branch, leaf, free list;
-//  2. keys and values follow the element table without a gap, in the order of the table, and end inside the page run;
-//  3. keys rise within a page, and within a subtree they lie between the keys of its parent entry and of the next;
-//  4. no page is reached twice, none is beyond the high-water mark, none in use is on the free list.
+//  2. keys and values follow the element table without a gap, in the order of the table, and end
+//     inside the page run;
+//  3. keys rise within a page, and within a subtree they lie between the keys of its parent entry
+//     and of the next;
+//  4. no page is reached twice, none is beyond the high-water mark, none in use is on the free
+//     list.
 //
 // What remains are bits inside keys and values, and those the checksum of each record covers.
 
@@ -137,7 +141,8 @@ func (w *walker) walk() error {
 	return nil
 }
 
-// lost returns the number of pages that are neither in use nor free. They waste room and harm nothing.
+// lost returns the number of pages that are neither in use nor free. They waste room and harm
+// nothing.
 func (w *walker) lost() int { return int(w.head.highWater) - w.used.count() - w.free.count() }
 
 // page is a page run: its first page is in memory, the rest is read as needed.
@@ -196,8 +201,8 @@ func (p *page) bytes(offset, n int) ([]byte, error) {
 	return b, p.w.readAt(b, p.id, offset)
 }
 
-// readFreelist reads the list of free pages: a count (in the page header, or in the first number if that is 0xFFFF)
-// and rising page numbers.
+// readFreelist reads the list of free pages: a count (in the page header, or in the first number if
+// that is 0xFFFF) and rising page numbers.
 func (w *walker) readFreelist() error {
 	p, err := w.readPage(w.head.freelist, make([]byte, w.pageSize))
 	if err != nil {
@@ -294,7 +299,8 @@ func (t *tree) visit(id uint64, low, high []byte, depth int) error {
 	return fmt.Errorf("page %d is of type %#x, want branch or leaf", id, p.kind)
 }
 
-// buffer returns memory for a page on level depth. Branches stay in use while their children are read; leaves do not.
+// buffer returns memory for a page on level depth. Branches stay in use while their children are
+// read; leaves do not.
 func (t *tree) buffer(depth int) []byte {
 	if t.seenLeaf && depth == t.leafDepth {
 		return t.w.leaf
@@ -339,7 +345,8 @@ func (t *tree) leaf(p *page, low, high []byte) error {
 	})
 }
 
-// bucket checks the header of a bucket inside a leaf, and its page if that is stored inside the value.
+// bucket checks the header of a bucket inside a leaf, and its page if that is stored inside the
+// value.
 func (t *tree) bucket(p *page, e element) error {
 	if e.valueSize < bucketHeader {
 		return fmt.Errorf("bucket %.40q on page %d has a header of %d bytes", e.key, p.id, e.valueSize)
@@ -378,8 +385,8 @@ type element struct {
 	value, valueSize int    // leaf: offset in the run, bytes
 }
 
-// elements calls fn for each element of a page after checking its place. Keys are the caller's to keep only
-// if the buffer of the page is not used again.
+// elements calls fn for each element of a page after checking its place. Keys are the caller's to
+// keep only if the buffer of the page is not used again.
 func (p *page) elements(fn func(i int, e element) error) error {
 	if p.count == 0 {
 		b, err := p.bytes(pageHeaderSize, min(elementSize, p.run-pageHeaderSize))

@@ -154,7 +154,8 @@ func TestBrokenPages(t *testing.T) {
 	}
 }
 
-// TestLostPage takes a page off the free list: that is no damage, and Check says how to get it back.
+// TestLostPage takes a page off the free list: that is no damage, and Check says how to get it
+// back.
 func TestLostPage(t *testing.T) {
 	r := newRaw(t)
 	p := r.page(r.h.newest.freelist)
@@ -178,7 +179,8 @@ func TestLostPage(t *testing.T) {
 	check(0)
 }
 
-// TestInnerPagesOnly leaves out the leaves, as Open does for large files: it still sees what is wrong above them.
+// TestInnerPagesOnly leaves out the leaves, as Open does for large files: it still sees what is
+// wrong above them.
 func TestInnerPagesOnly(t *testing.T) {
 	r := newRaw(t)
 	if err := r.walk(false); err != nil {

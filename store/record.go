@@ -10,8 +10,8 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// A kind is one sort of bucket. Its letter goes into every checksum, so that a record that turns up in the wrong
-// bucket is as corrupt as one with a flipped bit.
+// A kind is one sort of bucket. Its letter goes into every checksum, so that a record that turns up
+// in the wrong bucket is as corrupt as one with a flipped bit.
 type kind byte
 
 const (
@@ -35,13 +35,15 @@ var bucketNames = map[kind]string{
 	kindSlots: "slots", kindVectors: "vectors", kindLog: "log",
 }
 
-// topKinds are the buckets of the whole store, collectionKinds those inside the bucket of each collection.
+// topKinds are the buckets of the whole store, collectionKinds those inside the bucket of each
+// collection.
 var (
 	topKinds        = []kind{kindMeta, kindCollections, kindNames, kindValues}
 	collectionKinds = []kind{kindState, kindIDs, kindDocs, kindFields, kindSlots, kindVectors, kindLog}
 )
 
-// appendFill fills the pages of buckets whose keys only grow; the rest is room for updates in place.
+// appendFill fills the pages of buckets whose keys only grow; the rest is room for updates in
+// place.
 const appendFill = 0.9
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -53,7 +55,8 @@ type bucket struct {
 	collection uint32 // 0: bucket of the whole store
 }
 
-// openBucket wraps b; a missing bucket is damage, since every bucket is made together with its parent.
+// openBucket wraps b; a missing bucket is damage, since every bucket is made together with its
+// parent.
 func openBucket(b *bbolt.Bucket, k kind, collection uint32) (bucket, error) {
 	out := bucket{Bucket: b, kind: k, collection: collection}
 	if b == nil {
@@ -99,7 +102,8 @@ func (b bucket) corrupt(key []byte, format string, args ...any) error {
 	return &CorruptError{Bucket: b.name(), Key: b.keyText(key), Detail: fmt.Sprintf(format, args...), kind: b.kind, key: bytes.Clone(key)}
 }
 
-// sum is the checksum of a record: kind, collection (4 bytes, big-endian), length of the key (2 bytes), key, payload.
+// sum is the checksum of a record: kind, collection (4 bytes, big-endian), length of the key (2
+// bytes), key, payload.
 func (b bucket) sum(key, payload []byte) uint32 {
 	var head [7]byte
 	head[0] = byte(b.kind)
@@ -110,12 +114,14 @@ func (b bucket) sum(key, payload []byte) uint32 {
 	return crc32.Update(c, castagnoli, payload)
 }
 
-// put writes payload under key and appends the checksum to payload, whose memory then belongs to the transaction.
+// put writes payload under key and appends the checksum to payload, whose memory then belongs to
+// the transaction.
 func (b bucket) put(key, payload []byte) error {
 	return b.Put(key, binary.LittleEndian.AppendUint32(payload, b.sum(key, payload)))
 }
 
-// open checks the checksum of a value and returns its payload, which is valid as long as the transaction.
+// open checks the checksum of a value and returns its payload, which is valid as long as the
+// transaction.
 func (b bucket) open(key, value []byte) ([]byte, error) {
 	if len(value) < 4 {
 		return nil, b.corrupt(key, "value of %d bytes has no checksum", len(value))
@@ -127,8 +133,9 @@ func (b bucket) open(key, value []byte) ([]byte, error) {
 	return payload, nil
 }
 
-// get returns the payload under key, or nil if there is none. It believes an absence only after the records to both
-// sides of the gap have proved their keys: a key with a flipped bit would otherwise hide its record without a trace.
+// get returns the payload under key, or nil if there is none. It believes an absence only after the
+// records to both sides of the gap have proved their keys: a key with a flipped bit would otherwise
+// hide its record without a trace.
 func (b bucket) get(key []byte) ([]byte, error) {
 	c := b.Cursor()
 	k, v := c.Seek(key)
@@ -160,7 +167,8 @@ func key32(n uint32) []byte { return binary.BigEndian.AppendUint32(make([]byte, 
 // key64 returns n as a key.
 func key64(n uint64) []byte { return binary.BigEndian.AppendUint64(make([]byte, 0, 8), n) }
 
-// decoder reads the little-endian fields of a payload; after the first short read it returns zeros and bad is set.
+// decoder reads the little-endian fields of a payload; after the first short read it returns zeros
+// and bad is set.
 type decoder struct {
 	b   []byte
 	bad bool

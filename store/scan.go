@@ -5,13 +5,13 @@ import (
 	"errors"
 )
 
-// The iterators of this file read in short transactions, one per page, and call fn between them: however long fn
-// takes, it holds up no page and no writer, and it may write to the store. In exchange they see each page at its own
-// time: a document that changes meanwhile is seen as it is when its page is read, and one may be seen that others,
-// read before, did not know.
+// The iterators of this file read in short transactions, one per page, and call fn between them:
+// however long fn takes, it holds up no page and no writer, and it may write to the store. In
+// exchange they see each page at its own time: a document that changes meanwhile is seen as it is
+// when its page is read, and one may be seen that others, read before, did not know.
 
-// Documents calls fn for the documents of a collection with numbers greater than afterNo, in order of their numbers.
-// ErrStop from fn ends it without an error.
+// Documents calls fn for the documents of a collection with numbers greater than afterNo, in order
+// of their numbers. ErrStop from fn ends it without an error.
 func (s *Store) Documents(ctx context.Context, collection uint32, afterNo uint32, fn func(Document) error) error {
 	return s.documents(ctx, collection, afterNo, true, fn)
 }
@@ -53,8 +53,9 @@ func (s *Store) Vectors(ctx context.Context, collection uint32, fromSlot uint32,
 	})
 }
 
-// Changes calls fn for the changes of a collection after afterSeq, oldest first, up to the last one.
-// It returns ErrTrimmed and ErrAhead as Tx.Changes does. ErrStop from fn ends it without an error.
+// Changes calls fn for the changes of a collection after afterSeq, oldest first, up to the last
+// one. It returns ErrTrimmed and ErrAhead as Tx.Changes does. ErrStop from fn ends it without an
+// error.
 func (s *Store) Changes(ctx context.Context, collection uint32, afterSeq uint64, fn func(Change) error) error {
 	var page []Change
 	return s.pages(ctx, collection, func(t *Tx) (int, error) {

@@ -49,11 +49,13 @@ type handle struct {
 	wedged   bool // a panic left bbolt's locks taken: closing would wait for ever
 }
 
-// Open takes the lock of the data folder dir and opens the store in it, creating both where they are missing.
+// Open takes the lock of the data folder dir and opens the store in it, creating both where they
+// are missing.
 //
-// It returns ErrLocked with the holder's pid if the folder is in use, a *DamagedError if the file cannot be trusted
-// (the file is left untouched), a *LostError if it is missing from a folder with o.Remains, ErrNewerFormat if a later version wrote it, ErrNoStore with o.MustExist,
-// and the file system's error otherwise.
+// It returns ErrLocked with the holder's pid if the folder is in use, a *DamagedError if the file
+// cannot be trusted (the file is left untouched), a *LostError if it is missing from a folder with
+// o.Remains, ErrNewerFormat if a later version wrote it, ErrNoStore with o.MustExist, and the file
+// system's error otherwise.
 func Open(dir string, o Options) (*Store, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
@@ -102,8 +104,9 @@ func prepareDir(dir string, o Options) error {
 	return nil
 }
 
-// ID is the random identity of the store. Derived indexes keep it with their sequence number and rebuild
-// when it differs: a restored backup has another ID, because its sequence numbers have another history.
+// ID is the random identity of the store. Derived indexes keep it with their sequence number and
+// rebuild when it differs: a restored backup has another ID, because its sequence numbers have
+// another history.
 func (s *Store) ID() [16]byte { return s.id }
 
 // Created reports whether Open has made the store.
@@ -124,8 +127,9 @@ func (s *Store) Size() (int64, error) {
 	return fi.Size(), nil
 }
 
-// Close waits for the calls in flight, closes the file and releases the folder. Later calls get ErrClosed.
-// A function running inside View that calls the store again gets ErrClosed too, so Close never deadlocks with it.
+// Close waits for the calls in flight, closes the file and releases the folder. Later calls get
+// ErrClosed. A function running inside View that calls the store again gets ErrClosed too, so Close
+// never deadlocks with it.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	if s.mu.closed {
@@ -218,7 +222,8 @@ func (s *Store) readIdentity(tx *bbolt.Tx) (id [16]byte, err error) {
 	return id, nil
 }
 
-// formatVersion is the version of the layout in docs/format/store.md. It rises when an older program must not read the file.
+// formatVersion is the version of the layout in docs/format/store.md. It rises when an older
+// program must not read the file.
 const formatVersion = 1
 
 var (

@@ -32,7 +32,8 @@ func newCollection(t testing.TB) (*Store, uint32) {
 	return s, c.ID
 }
 
-// write returns a put of a document with n passages, whose vectors have dim components that tell of id and rev.
+// write returns a put of a document with n passages, whose vectors have dim components that tell of
+// id and rev.
 func write(id string, rev, n, dim int) Write {
 	w := Write{ID: id, Fields: fmt.Appendf(nil, `{"body":"text of %x","rev":%d}`, id, rev)}
 	copy(w.Hash[:], fmt.Sprintf("%s/%d", id, rev))

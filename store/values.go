@@ -9,8 +9,9 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// SetValue keeps a value of the whole store under a key, for what belongs to no collection: aliases, API keys, tasks.
-// A nil value removes the key. A key follows the rules of a document id; a value has at most MaxValueBytes bytes.
+// SetValue keeps a value of the whole store under a key, for what belongs to no collection:
+// aliases, API keys, tasks. A nil value removes the key. A key follows the rules of a document id;
+// a value has at most MaxValueBytes bytes.
 func (s *Store) SetValue(ctx context.Context, key string, value []byte) error {
 	return s.SetValues(ctx, map[string][]byte{key: value})
 }
@@ -44,7 +45,8 @@ func (s *Store) SetValues(ctx context.Context, values map[string][]byte) error {
 	})
 }
 
-// Values returns all values whose keys begin with prefix. Where some are damaged it returns the others, with a *ValuesError.
+// Values returns all values whose keys begin with prefix. Where some are damaged it returns the
+// others, with a *ValuesError.
 func (s *Store) Values(prefix string) (map[string][]byte, error) {
 	values := map[string][]byte{}
 	var damaged ValuesError

@@ -9,8 +9,9 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// A Tx is one collection as it was when the view began. It is valid inside the function given to View and
-// must not be used by several goroutines at once. What its methods return is the caller's to keep.
+// A Tx is one collection as it was when the view began. It is valid inside the function given to
+// View and must not be used by several goroutines at once. What its methods return is the caller's
+// to keep.
 type Tx struct {
 	s    *Store
 	ctx  context.Context
@@ -19,10 +20,10 @@ type Tx struct {
 	tx   *bbolt.Tx // nil after the view
 }
 
-// View calls fn with a consistent view of a collection. Views see what was committed before they began, and never
-// wait for writers; but a view left open keeps the pages of its time from being reused, so the file grows under
-// writes: for long scans use the Store's own Documents, Vectors and Changes. Do not write inside fn: the writer may
-// have to wait for the view to end.
+// View calls fn with a consistent view of a collection. Views see what was committed before they
+// began, and never wait for writers; but a view left open keeps the pages of its time from being
+// reused, so the file grows under writes: for long scans use the Store's own Documents, Vectors and
+// Changes. Do not write inside fn: the writer may have to wait for the view to end.
 //
 // It returns ErrNoCollection, ErrClosed, ctx.Err() if ctx has ended, and what fn returns.
 func (s *Store) View(ctx context.Context, collection uint32, fn func(*Tx) error) error {
@@ -134,7 +135,8 @@ func (t *Tx) withFields(doc Document) (Document, error) {
 	return doc, nil
 }
 
-// Passage returns the document number and the position among its passages of a slot, or ErrNotFound.
+// Passage returns the document number and the position among its passages of a slot, or
+// ErrNotFound.
 func (t *Tx) Passage(slot uint32) (no uint32, ord int, err error) {
 	err = t.guarded(func() error {
 		payload, err := t.room.slots.get(key32(slot))
@@ -256,13 +258,15 @@ func (t *Tx) each(page func(limit int) (int, error)) error {
 	}
 }
 
-// Documents calls fn for the documents with numbers greater than afterNo, in order of their numbers.
-// It returns what fn returns, except ErrStop, and ctx.Err() if the context of the view ends.
+// Documents calls fn for the documents with numbers greater than afterNo, in order of their
+// numbers. It returns what fn returns, except ErrStop, and ctx.Err() if the context of the view
+// ends.
 func (t *Tx) Documents(afterNo uint32, fn func(Document) error) error {
 	return t.each(func(limit int) (int, error) { return t.documentsPage(&afterNo, limit, true, fn) })
 }
 
-// documentsPage hands at most limit documents after *after to fn, with their fields or without, and moves *after on. It returns how many there were.
+// documentsPage hands at most limit documents after *after to fn, with their fields or without, and
+// moves *after on. It returns how many there were.
 func (t *Tx) documentsPage(after *uint32, limit int, fields bool, fn func(Document) error) (int, error) {
 	var page []Document
 	bytes := 0
@@ -305,8 +309,9 @@ func (t *Tx) documentsPage(after *uint32, limit int, fields bool, fn func(Docume
 	return len(page), nil
 }
 
-// Vectors calls fn for the vectors from fromSlot on, in order of their slots. The vector is valid until fn returns.
-// It returns what fn returns, except ErrStop, and ctx.Err() if the context of the view ends.
+// Vectors calls fn for the vectors from fromSlot on, in order of their slots. The vector is valid
+// until fn returns. It returns what fn returns, except ErrStop, and ctx.Err() if the context of the
+// view ends.
 func (t *Tx) Vectors(fromSlot uint32, fn func(slot uint32, v []float32) error) error {
 	var p vectorPage
 	from := uint64(fromSlot)
@@ -325,7 +330,8 @@ func (p *vectorPage) vector(i int) []float32 {
 	return p.data[i*p.dim : (i+1)*p.dim : (i+1)*p.dim]
 }
 
-// vectorsPage hands at most limit vectors from *from on to fn and moves *from on. It returns how many there were.
+// vectorsPage hands at most limit vectors from *from on to fn and moves *from on. It returns how
+// many there were.
 func (t *Tx) vectorsPage(from *uint64, limit int, p *vectorPage, fn func(uint32, []float32) error) (int, error) {
 	dim := int(t.room.state.dim)
 	p.dim, p.slots, p.data = dim, p.slots[:0], p.data[:0]

@@ -1,4 +1,5 @@
-// Package apitest has what tests of whatever stands on api.Engine share: the engine itself, small and with a hook, and a place for keys.
+// Package apitest has what tests of whatever stands on api.Engine share: the engine itself, small
+// and with a hook, and a place for keys.
 package apitest
 
 import (
@@ -27,8 +28,9 @@ type Engine struct {
 	NotReady error
 }
 
-// New returns an engine over an empty folder, which is closed at the end of the test. It has everything that an engine can have, its checkpoint is
-// so small that its vectors mean nothing, its re-ranker counts words in common.
+// New returns an engine over an empty folder, which is closed at the end of the test. It has
+// everything that an engine can have, its checkpoint is so small that its vectors mean nothing, its
+// re-ranker counts words in common.
 func New(t testing.TB) *Engine {
 	t.Helper()
 	return NewOver(t, nil)

@@ -1,6 +1,7 @@
-// Package reference makes a page for people out of an OpenAPI 3.1 description: operations by tag in the order of the file, with
-// parameters, bodies, answers, scopes and a request to copy. It is for descriptions of one's own, which are trusted; those parts of
-// OpenAPI that this server's description does not use are left out.
+// Package reference makes a page for people out of an OpenAPI 3.1 description: operations by tag in
+// the order of the file, with parameters, bodies, answers, scopes and a request to copy. It is for
+// descriptions of one's own, which are trusted; those parts of OpenAPI that this server's
+// description does not use are left out.
 package reference
 
 import (

@@ -22,10 +22,12 @@ var page = template.Must(template.New("page.html").Funcs(template.FuncMap{
 	},
 }).ParseFS(files, "page.html"))
 
-// Render writes the page. It loads its style and its script from ui/ beside it, and nothing from elsewhere.
+// Render writes the page. It loads its style and its script from ui/ beside it, and nothing from
+// elsewhere.
 func (d *Document) Render(w io.Writer) error { return page.Execute(w, d) }
 
-// prose turns a description into HTML: text between backticks is code, and, with paragraphs, an empty line begins another.
+// prose turns a description into HTML: text between backticks is code, and, with paragraphs, an
+// empty line begins another.
 func prose(s string, paragraphs bool) template.HTML {
 	var b strings.Builder
 	parts := []string{s}

@@ -1,4 +1,5 @@
-// Package ui holds the web page: plain files, embedded, without a build step and without anything from elsewhere.
+// Package ui holds the web page: plain files, embedded, without a build step and without anything
+// from elsewhere.
 package ui
 
 import "embed"

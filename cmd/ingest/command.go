@@ -246,8 +246,8 @@ func newPipeline(f flags, to sink, stdout, stderr io.Writer) (*pipeline, error) 
 	}, nil
 }
 
-// once goes over paths once: reads what has changed, then deletes what is missing, if asked to. Where the collection has become another one
-// meanwhile, it does so again.
+// once goes over paths once: reads what has changed, then deletes what is missing, if asked to.
+// Where the collection has become another one meanwhile, it does so again.
 func (p *pipeline) once(ctx context.Context, paths []string, o extract.Options) error {
 	if !p.dryRun {
 		now, err := p.sink.state(ctx)
@@ -285,8 +285,8 @@ func (p *pipeline) once(ctx context.Context, paths []string, o extract.Options) 
 // errAnother says that not everything that was sent is where it was sent to.
 var errAnother = errors.New("the collection was made anew or restored meanwhile")
 
-// settle notes in the journal what the collection is now. another reports that it is not the one that the run began with: nothing is noted
-// then, and every file looks changed.
+// settle notes in the journal what the collection is now. another reports that it is not the one
+// that the run began with: nothing is noted then, and every file looks changed.
 func (p *pipeline) settle(ctx context.Context) (another bool, err error) {
 	if p.dryRun {
 		return false, nil

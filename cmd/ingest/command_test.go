@@ -13,7 +13,8 @@ import (
 	"searchd/internal/settings"
 )
 
-// TestOneFileForBothPrograms: the settings that searchd takes for ingest's are those, and what the server needs stops nothing here.
+// TestOneFileForBothPrograms: the settings that searchd takes for ingest's are those, and what the
+// server needs stops nothing here.
 func TestOneFileForBothPrograms(t *testing.T) {
 	if have := flagNames(newCommand()); !slices.Equal(have, settings.OfIngest) {
 		t.Errorf("settings.OfIngest is not the flags of ingest:\n%s\n%s", settings.OfIngest, have)
@@ -48,7 +49,8 @@ func TestEncodingName(t *testing.T) {
 	}
 }
 
-// TestOpeningIsInterrupted: a folder whose indexes are to be filled is not waited for by who has interrupted it.
+// TestOpeningIsInterrupted: a folder whose indexes are to be filled is not waited for by who has
+// interrupted it.
 func TestOpeningIsInterrupted(t *testing.T) {
 	data, text := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "a.txt")
 	write(t, text, "text")

@@ -9,7 +9,8 @@ import (
 	"searchd/extract"
 )
 
-// A file of nothing but white space is no failure, and one that was emptied is like one that is gone.
+// A file of nothing but white space is no failure, and one that was emptied is like one that is
+// gone.
 func TestEmpty(t *testing.T) {
 	dir, f, to := t.TempDir(), flags{state: t.TempDir()}, shelf{}
 	step := func(name, want string, empty int) {

@@ -13,7 +13,8 @@ import (
 	"unicode/utf8"
 )
 
-// key names a file: the folder that was given, absolute, and the path below it with forward slashes.
+// key names a file: the folder that was given, absolute, and the path below it with forward
+// slashes.
 type key struct{ root, path string }
 
 // compare orders keys by root and path.

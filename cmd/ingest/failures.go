@@ -17,7 +17,8 @@ import (
 	"searchd/internal/terminal"
 )
 
-// failures tells of items that failed: the first few on standard error, all of them in a file of JSON lines.
+// failures tells of items that failed: the first few on standard error, all of them in a file of
+// JSON lines.
 type failures struct {
 	count, warnings int
 	path            string   // of the file; empty: none
@@ -38,8 +39,9 @@ const (
 	maxOnce = 1 << 16
 )
 
-// newFailures returns failures that go into the file at path, or, without one, into errors.jsonl in dir. What an earlier run left there
-// is removed; where that run goes on, as a watch does, both write to the same file.
+// newFailures returns failures that go into the file at path, or, without one, into errors.jsonl in
+// dir. What an earlier run left there is removed; where that run goes on, as a watch does, both
+// write to the same file.
 func newFailures(path, dir string, stderr io.Writer) (*failures, error) {
 	f := &failures{path: path, stderr: stderr}
 	if path != "" {

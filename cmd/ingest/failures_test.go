@@ -11,7 +11,8 @@ import (
 	"searchd/extract"
 )
 
-// A run that begins while another goes on leaves it its file of failures; the next one after both begins with an empty one.
+// A run that begins while another goes on leaves it its file of failures; the next one after both
+// begins with an empty one.
 func TestFailuresOfTwoRuns(t *testing.T) {
 	dir := t.TempDir()
 	open := func(path, state string) *failures {

@@ -91,8 +91,9 @@ func (p *pipeline) finish(t *task, end *ending) error {
 	return nil
 }
 
-// partly enters a file that was not read as it stands: it looks changed, so that the next run tries again, and has what was found of it, now
-// and before, so that its documents are known when it is gone.
+// partly enters a file that was not read as it stands: it looks changed, so that the next run tries
+// again, and has what was found of it, now and before, so that its documents are known when it is
+// gone.
 func (p *pipeline) partly(t *task) error {
 	p.journal.mark(t.key)
 	before, left, err := p.journal.ids(t.key)

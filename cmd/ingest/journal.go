@@ -12,19 +12,23 @@ import (
 	"time"
 )
 
-// journal remembers, for one collection, what became of each file, so that a later run passes over what has not changed and knows which
-// documents came from a file that is gone.
+// journal remembers, for one collection, what became of each file, so that a later run passes over
+// what has not changed and knows which documents came from a file that is gone.
 //
-// It is a file of JSON lines that only grows during a run: a later line about a file replaces an earlier one, a line that cannot be read
-// (the last one, after a crash) is passed over. A line is written once the documents of its file are committed; what is lost of the journal
-// costs reading files again and nothing else. Ids stay on disk and are read when they are needed. A journal is safe for concurrent use.
+// It is a file of JSON lines that only grows during a run: a later line about a file replaces an
+// earlier one, a line that cannot be read (the last one, after a crash) is passed over. A line is
+// written once the documents of its file are committed; what is lost of the journal costs reading
+// files again and nothing else. Ids stay on disk and are read when they are needed. A journal is
+// safe for concurrent use.
 //
-// Of a file that takes longer a line is written with each batch, a part: ids that are committed, while the file is not. So they are known if
-// the run ends there. Before a batch is put in, a part that is only tried names the ids of each file, for a run that ends before it knows what
-// became of them; it counts until the next line about the file. The line of a file with very many ids is preceded by such parts and says how many of them are its own.
+// Of a file that takes longer a line is written with each batch, a part: ids that are committed,
+// while the file is not. So they are known if the run ends there. Before a batch is put in, a part
+// that is only tried names the ids of each file, for a run that ends before it knows what became of
+// them; it counts until the next line about the file. The line of a file with very many ids is
+// preceded by such parts and says how many of them are its own.
 //
-// Several runs may write to the same file at once, one that watches and others: each appends whole lines, and takes over what the others
-// have appended whenever it writes.
+// Several runs may write to the same file at once, one that watches and others: each appends whole
+// lines, and takes over what the others have appended whenever it writes.
 type journal struct {
 	mu      sync.Mutex
 	path    string   // empty: nothing is kept
@@ -47,8 +51,9 @@ type collectionState struct {
 	Documents   int       `json:"documents"`
 }
 
-// follows reports whether s is a later state of the collection that was in the state of before: neither made anew nor restored, nor gone back.
-// Others may have written meanwhile, so the numbers alone would not tell.
+// follows reports whether s is a later state of the collection that was in the state of before:
+// neither made anew nor restored, nor gone back. Others may have written meanwhile, so the numbers
+// alone would not tell.
 func (s collectionState) follows(before collectionState) bool {
 	return s.Incarnation == before.Incarnation && s.Created.Equal(before.Created) && s.Sequence >= before.Sequence
 }
@@ -56,19 +61,22 @@ func (s collectionState) follows(before collectionState) bool {
 const (
 	journalName = "journal.jsonl"
 	lockName    = "journal.lock"
-	// maxFailures is the number of failures that are kept of one file. One with more of reading is read again.
+	// maxFailures is the number of failures that are kept of one file. One with more of reading is
+	// read again.
 	maxFailures = 1000
 )
 
 // Variables so that tests can lower them.
 var (
-	// maxIDs is the number of ids that are kept of one file. While it is read they are in memory, about 1 GB of them.
+	// maxIDs is the number of ids that are kept of one file. While it is read they are in memory,
+	// about 1 GB of them.
 	maxIDs = 1 << 24
 	// maxLineIDs is the number of ids in one line.
 	maxLineIDs = 1 << 16
 )
 
-// openJournal opens the journal in dir, which it makes. An empty dir gives one that keeps nothing; readOnly one that writes nothing.
+// openJournal opens the journal in dir, which it makes. An empty dir gives one that keeps nothing;
+// readOnly one that writes nothing.
 func openJournal(dir string, readOnly bool) (*journal, error) {
 	j := &journal{entries: map[key]*known{}}
 	if dir == "" {
@@ -171,7 +179,8 @@ func (j *journal) apply(l journalLine, at, n int64) {
 	}
 }
 
-// applyPart takes over ids of a file that was not read to its end when the line was written: until it is, it looks changed.
+// applyPart takes over ids of a file that was not read to its end when the line was written: until
+// it is, it looks changed.
 func (j *journal) applyPart(k key, l journalLine, at span) {
 	e := j.entries[k]
 	if e == nil {
@@ -322,7 +331,8 @@ func (j *journal) brought(k key, as string) {
 	}
 }
 
-// ids returns the ids of the documents that a file holds, and of those that it held before and that are still in the collection.
+// ids returns the ids of the documents that a file holds, and of those that it held before and that
+// are still in the collection.
 func (j *journal) ids(k key) (now, left []string, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -368,8 +378,8 @@ func (j *journal) under(root string, ok func(k *known) bool) []key {
 	return keys
 }
 
-// begin compares the journal with the collection. One that was made anew, was restored, has gone back, or has lost documents by another hand
-// makes every file look changed.
+// begin compares the journal with the collection. One that was made anew, was restored, has gone
+// back, or has lost documents by another hand makes every file look changed.
 func (j *journal) begin(now collectionState) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -382,8 +392,8 @@ func (j *journal) begin(now collectionState) error {
 	return j.forget(now)
 }
 
-// goOn compares the journal with the collection in the middle of a run, or while a watch lasts. another reports that it is not the one that
-// the journal speaks of; then every file looks changed.
+// goOn compares the journal with the collection in the middle of a run, or while a watch lasts.
+// another reports that it is not the one that the journal speaks of; then every file looks changed.
 func (j *journal) goOn(now collectionState) (another bool, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -396,7 +406,8 @@ func (j *journal) goOn(now collectionState) (another bool, err error) {
 	return true, j.forget(now)
 }
 
-// forget makes every file look changed, and the journal one of the collection as it is now. The caller holds mu.
+// forget makes every file look changed, and the journal one of the collection as it is now. The
+// caller holds mu.
 func (j *journal) forget(now collectionState) error {
 	if len(j.entries) > 0 {
 		if err := j.write(journalLine{Forget: true}); err != nil {
@@ -416,7 +427,8 @@ func (j *journal) end(now collectionState) error {
 	return j.flushLocked()
 }
 
-// close writes what is left, and the whole journal anew where most of it is history and no other run has it open.
+// close writes what is left, and the whole journal anew where most of it is history and no other
+// run has it open.
 func (j *journal) close() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -132,7 +132,8 @@ func TestJournalTorn(t *testing.T) {
 	}
 }
 
-// A journal that has another letter somewhere is read, and written to, without an end to the program.
+// A journal that has another letter somewhere is read, and written to, without an end to the
+// program.
 func TestJournalDamaged(t *testing.T) {
 	defer func(was int) { maxLineIDs = was }(maxLineIDs)
 	maxLineIDs = 2
@@ -214,7 +215,8 @@ func TestJournalBegin(t *testing.T) {
 	}
 }
 
-// A watch that goes on while the collection is restored must not take over the numbers of the new one for the old entries.
+// A watch that goes on while the collection is restored must not take over the numbers of the new
+// one for the old entries.
 func TestJournalGoOn(t *testing.T) {
 	j := reopen(t, nil, t.TempDir())
 	if err := errors.Join(j.put(plainEntry("a.md")), j.end(collectionState{Incarnation: "a", Sequence: 10, Documents: 5})); err != nil {

@@ -29,7 +29,8 @@ type newLanguage struct {
 
 func (l newLanguage) auto() bool { return l.named == "" || l.named == autoLanguage }
 
-// sensible returns an error where there is nothing at any of the paths: a slip must not make a folder, nor a collection, whose language its texts decide.
+// sensible returns an error where there is nothing at any of the paths: a slip must not make a
+// folder, nor a collection, whose language its texts decide.
 func (l newLanguage) sensible() error {
 	for _, path := range l.paths {
 		if path == "-" || !absent(path) {
@@ -52,7 +53,8 @@ func (l newLanguage) choose(ctx context.Context, collection string) string {
 	return language
 }
 
-// check refuses another language than the collection has, where one was named. anew says how the collection is built anew.
+// check refuses another language than the collection has, where one was named. anew says how the
+// collection is built anew.
 func (l newLanguage) check(collection, has, anew string) error {
 	has = cmp.Or(has, "en")
 	if named, _ := keyword.LanguageOf(l.named); l.auto() || named == has {
@@ -65,7 +67,8 @@ func (l newLanguage) check(collection, has, anew string) error {
 // errEnough ends the reading of a sample.
 var errEnough = errors.New("enough read")
 
-// guess returns the language that the first documents look like, "" where they do not tell. What cannot be read is told when it is read again.
+// guess returns the language that the first documents look like, "" where they do not tell. What
+// cannot be read is told when it is read again.
 func (l newLanguage) guess(ctx context.Context) string {
 	paths := slices.DeleteFunc(slices.Clone(l.paths), func(p string) bool { return p == "-" }) // nobody can read it twice
 	if len(paths) == 0 {

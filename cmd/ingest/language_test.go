@@ -63,7 +63,8 @@ func TestLanguage(t *testing.T) {
 	}
 }
 
-// TestNothingThere: a path that is misspelled makes nothing, neither a folder nor a collection in the language of no text.
+// TestNothingThere: a path that is misspelled makes nothing, neither a folder nor a collection in
+// the language of no text.
 func TestNothingThere(t *testing.T) {
 	dir := t.TempDir()
 	data, none := filepath.Join(dir, "data"), filepath.Join(dir, "none")
@@ -94,7 +95,8 @@ func TestNothingThere(t *testing.T) {
 	}
 }
 
-// TestMissingCheckpointIsToldOnce: what the opening tells of a collection is also why nothing can be put into it.
+// TestMissingCheckpointIsToldOnce: what the opening tells of a collection is also why nothing can
+// be put into it.
 func TestMissingCheckpointIsToldOnce(t *testing.T) {
 	data, small, text := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "small"), filepath.Join(t.TempDir(), "a.txt")
 	if err := os.CopyFS(small, os.DirFS("../../encoder/testdata/bert-mean")); err != nil {

@@ -6,8 +6,8 @@ import (
 	"searchd/internal/disk"
 )
 
-// lockShared takes a lock that other runs may have at the same time. Where there are no locks nobody gets one alone, so that the journal and
-// errors.jsonl keep their history.
+// lockShared takes a lock that other runs may have at the same time. Where there are no locks
+// nobody gets one alone, so that the journal and errors.jsonl keep their history.
 func lockShared(f *os.File) { _ = disk.ShareLock(f) }
 
 // lockAlone makes the lock one of this run alone, and reports false where another has it, too.

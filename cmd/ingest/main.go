@@ -22,7 +22,8 @@ const (
 // errSome ends the program with exitSome; what failed has been told already.
 var errSome = errors.New("some items failed")
 
-// errTold ends the program with exitFailed, like any other error; why has been told when the data folder was opened.
+// errTold ends the program with exitFailed, like any other error; why has been told when the data
+// folder was opened.
 var errTold = errors.New("could not run")
 
 func main() {

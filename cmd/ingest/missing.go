@@ -26,7 +26,8 @@ type scope struct {
 	file bool   // sub is a file
 }
 
-// scopes returns those of paths. What is not there, and standard input, has none: nothing is known to be gone from it.
+// scopes returns those of paths. What is not there, and standard input, has none: nothing is known
+// to be gone from it.
 func scopes(paths []string, root string) ([]scope, error) {
 	var out []scope
 	for _, path := range paths {
@@ -62,7 +63,8 @@ func (s scope) holds(k *known) bool {
 	return s.sub == "" || k.Path == s.sub || !s.file && strings.HasPrefix(k.Path, s.sub+"/")
 }
 
-// absent reports whether there is certainly nothing at path: not where a folder above it cannot be read, or the disk answers with an error.
+// absent reports whether there is certainly nothing at path: not where a folder above it cannot be
+// read, or the disk answers with an error.
 func absent(path string) bool {
 	_, err := os.Lstat(path)
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
@@ -77,9 +79,11 @@ func noFile(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// missing deletes the documents that an earlier run has brought from these scopes and that are gone now: of files that are not there any
-// more, and records that a file does not hold any more. A document that another file brings, too, stays, as that file has it, and so does
-// everything that did not come through the journal. With onlySeen it looks at files that this run has met, and an emptied folder is believed.
+// missing deletes the documents that an earlier run has brought from these scopes and that are gone
+// now: of files that are not there any more, and records that a file does not hold any more. A
+// document that another file brings, too, stays, as that file has it, and so does everything that
+// did not come through the journal. With onlySeen it looks at files that this run has met, and an
+// emptied folder is believed.
 func (p *pipeline) missing(ctx context.Context, in []scope, onlySeen bool) error {
 	gone := map[key]bool{}
 	changed := map[key]bool{} // files with documents that they hold no more
@@ -147,8 +151,8 @@ func (p *pipeline) missing(ctx context.Context, in []scope, onlySeen bool) error
 	return p.restore(ctx, by)
 }
 
-// restore reads files again whose documents may have been overwritten by others that are gone now. Those that were read with other settings
-// wait for a run with them.
+// restore reads files again whose documents may have been overwritten by others that are gone now.
+// Those that were read with other settings wait for a run with them.
 func (p *pipeline) restore(ctx context.Context, files []key) error {
 	paths := map[string][]string{} // by root
 	for _, k := range files {

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// Names of files need not be UTF-8, nor free of control characters: such files are known again, and go when they do.
+// Names of files need not be UTF-8, nor free of control characters: such files are known again, and
+// go when they do.
 func TestNamesOfFiles(t *testing.T) {
 	dir, f, to := t.TempDir(), flags{state: t.TempDir(), deleteMissing: true}, shelf{}
 	unlessLacking(t, os.Mkdir(dir+"/d\xe9p", 0o755)) // where names are UTF-8

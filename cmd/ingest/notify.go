@@ -24,7 +24,8 @@ type notified struct {
 	look    time.Duration   // see lookAfter
 }
 
-// newNotified watches the folders of roots, all the way down. It fails where the system has no room for them.
+// newNotified watches the folders of roots, all the way down. It fails where the system has no room
+// for them.
 func newNotified(roots []watched, o extract.Options) (changes, error) {
 	behind := o.FollowSymlinks
 	for _, r := range roots {
@@ -106,7 +107,8 @@ func (s *notified) excluded(path string) bool {
 	return false
 }
 
-// next waits for changes and for a pause after them; without any it returns nothing after lookAfter.
+// next waits for changes and for a pause after them; without any it returns nothing after
+// lookAfter.
 func (s *notified) next(ctx context.Context) ([]watched, error) {
 	var dirty []watched
 	var pause, end <-chan time.Time

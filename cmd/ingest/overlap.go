@@ -21,13 +21,14 @@ type overlap struct {
 
 const shownOverlap = 3 // ids of two files
 
-// overlapAtOnce is how many ids are held in memory while they are compared, about 40 MB of them. Where there are more, the journal is read
-// several times. A variable so that tests can lower it.
+// overlapAtOnce is how many ids are held in memory while they are compared, about 40 MB of them.
+// Where there are more, the journal is read several times. A variable so that tests can lower it.
 var overlapAtOnce = 1 << 20
 
-// overlaps returns what the files that have been put in since the last call have in common with others that are there. Notes alone, whose ids
-// are their paths, are compared with notes only: to read the ids of all records whenever one note changes would cost too much. Ids are
-// compared by hashes of 64 bits.
+// overlaps returns what the files that have been put in since the last call have in common with
+// others that are there. Notes alone, whose ids are their paths, are compared with notes only: to
+// read the ids of all records whenever one note changes would cost too much. Ids are compared by
+// hashes of 64 bits.
 func (j *journal) overlaps() ([]*overlap, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -63,7 +64,8 @@ func (j *journal) overlaps() ([]*overlap, error) {
 	return list, nil
 }
 
-// byTurn returns the files that have been put in since they were compared, in that order, and the others that have documents.
+// byTurn returns the files that have been put in since they were compared, in that order, and the
+// others that have documents.
 func (j *journal) byTurn() (fresh, others []*known) {
 	for _, e := range j.entries {
 		switch {
@@ -78,7 +80,8 @@ func (j *journal) byTurn() (fresh, others []*known) {
 	return fresh, others
 }
 
-// compare adds to found those ids of fresh that hash chooses and that a file before, or one of others, has too.
+// compare adds to found those ids of fresh that hash chooses and that a file before, or one of
+// others, has too.
 func (j *journal) compare(fresh, others []*known, found pairs, hash func(id string) (h uint64, ok bool)) error {
 	last := map[uint64]*known{} // hash of an id -> the file that was put in last with it
 	for i, e := range slices.Concat(fresh, others) {
@@ -120,7 +123,8 @@ func (p pairs) add(file, other *known, id string) {
 	}
 }
 
-// list returns the overlaps of files that are two and there, in the order in which they were put in.
+// list returns the overlaps of files that are two and there, in the order in which they were put
+// in.
 func (p pairs) list() []*overlap {
 	list := slices.SortedFunc(maps.Values(p), func(a, b *overlap) int {
 		return cmp.Or(a.file.turn-b.file.turn, a.other.key().compare(b.other.key()))
@@ -147,8 +151,9 @@ func sameFile(a, b string) bool {
 	return err == nil && os.SameFile(info, other)
 }
 
-// claimed takes out of ids what a file other than those of gone brings, too, and returns these files. One that is not there, below a folder
-// that was moved away or is not mounted, keeps nothing; it is returned all the same, to be read when it is back.
+// claimed takes out of ids what a file other than those of gone brings, too, and returns these
+// files. One that is not there, below a folder that was moved away or is not mounted, keeps
+// nothing; it is returned all the same, to be read when it is back.
 func (j *journal) claimed(ids map[string]bool, gone map[key]bool) (by []key, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -189,7 +194,8 @@ func (j *journal) claimed(ids map[string]bool, gone map[key]bool) (by []key, err
 	return by, nil
 }
 
-// now returns the ids of the documents that a file holds, from the disk only where they are not known without it. The caller holds mu.
+// now returns the ids of the documents that a file holds, from the disk only where they are not
+// known without it. The caller holds mu.
 func (j *journal) now(k *known) ([]string, error) {
 	if k.plain {
 		now, _ := k.split()
@@ -258,8 +264,8 @@ func (p *pipeline) tellRepeats(t *task) error {
 	return p.fail(extract.ItemError{Path: t.file.Path, Warning: true, Reason: what})
 }
 
-// repeats returns the ids of which several documents of the file were put in, and how many of these took the place of another of it. Those
-// that say the same as the one before are not among them.
+// repeats returns the ids of which several documents of the file were put in, and how many of these
+// took the place of another of it. Those that say the same as the one before are not among them.
 func (t *task) repeats() (ids []string, n int) {
 	if !slices.Contains(t.replaced, true) {
 		return nil, 0

@@ -84,7 +84,8 @@ func ingested(t *testing.T, f flags, to sink, dir string) (told []string, p *pip
 	return told, p
 }
 
-// A file that has an id several times is told of, also when it is unchanged and in a dry run, but not where the documents say the same.
+// A file that has an id several times is told of, also when it is unchanged and in a dry run, but
+// not where the documents say the same.
 func TestRepeats(t *testing.T) {
 	dir, f := t.TempDir(), flags{state: t.TempDir()}
 	write(t, dir+"/a.csv", "id,text\n1,rent\n2,water\n1,gas\n3,tax\n3,tax\n")
@@ -125,7 +126,8 @@ func TestEqualRows(t *testing.T) {
 	}
 }
 
-// Two files with the same ids are told of, and what is found is always what a file says that is there.
+// Two files with the same ids are told of, and what is found is always what a file says that is
+// there.
 func TestOverlap(t *testing.T) {
 	for _, atOnce := range []int{overlapAtOnce, 1} {
 		defer func(n int) { overlapAtOnce = n }(overlapAtOnce)
@@ -172,8 +174,8 @@ func TestOverlap(t *testing.T) {
 	}
 }
 
-// Files are known below the folder that they were in before it was moved; what is deleted where they are now is deleted all the same, and comes
-// back with the folder.
+// Files are known below the folder that they were in before it was moved; what is deleted where
+// they are now is deleted all the same, and comes back with the folder.
 func TestMovedFolder(t *testing.T) {
 	top, f, to := t.TempDir(), flags{state: t.TempDir(), deleteMissing: true}, shelf{}
 	write(t, top+"/old/a.txt", "one")
@@ -308,7 +310,8 @@ func TestOverlapWatched(t *testing.T) {
 	}
 }
 
-// Mailboxes and other records in files of one name below two folders are followed, although a whole file of that name would be refused.
+// Mailboxes and other records in files of one name below two folders are followed, although a whole
+// file of that name would be refused.
 func TestRecordsOfOneName(t *testing.T) {
 	top, f, to := t.TempDir(), flags{state: t.TempDir(), deleteMissing: true}, shelf{}
 	letter := func(id string) string {
@@ -333,7 +336,8 @@ func TestRecordsOfOneName(t *testing.T) {
 	step("all gone", "a1=a1 note.txt=note")
 }
 
-// A file that another run has found gone, and that is back as it was, is put in again by a run that goes on, as a watch does.
+// A file that another run has found gone, and that is back as it was, is put in again by a run that
+// goes on, as a watch does.
 func TestDeletedByAnotherRun(t *testing.T) {
 	dir, f, to := t.TempDir(), flags{state: t.TempDir(), deleteMissing: true}, shelf{}
 	write(t, dir+"/a.txt", "one")

@@ -15,7 +15,8 @@ import (
 	"searchd/extract"
 )
 
-// A file of which not all can be read, with more failures than are kept, is read again each time, and its documents go when it does.
+// A file of which not all can be read, with more failures than are kept, is read again each time,
+// and its documents go when it does.
 func TestPartlyRead(t *testing.T) {
 	dir, f, to := t.TempDir(), flags{state: t.TempDir(), deleteMissing: true}, shelf{}
 	step := func(name, want string) {
@@ -66,7 +67,8 @@ func (d *dying) put(ctx context.Context, docs []document) ([]result, error) {
 	return d.shelf.put(ctx, docs)
 }
 
-// What was put in of a file before the run came to its end in the middle of it is known to the next one.
+// What was put in of a file before the run came to its end in the middle of it is known to the next
+// one.
 func TestKilledInTheMiddle(t *testing.T) {
 	const n = 5 * batchDocuments
 	records := func(prefix string) string {
@@ -93,7 +95,8 @@ func TestKilledInTheMiddle(t *testing.T) {
 			if err := p.once(t.Context(), []string{dir}, extract.Options{}); err == nil {
 				t.Fatal("the run ended well")
 			}
-			// A killed run does not close its journal, and one that begins now may not write it anew.
+			// A killed run does not close its journal, and one that begins now may not write it
+			// anew.
 			if len(to) < 3*batchDocuments {
 				t.Fatalf("%d documents are in", len(to))
 			}
@@ -131,7 +134,8 @@ func (u *unanswered) put(ctx context.Context, docs []document) ([]result, error)
 	return results, err
 }
 
-// What was put in of files by a run that ended before it knew is known to the next one, and what was refused is not.
+// What was put in of files by a run that ended before it knew is known to the next one, and what
+// was refused is not.
 func TestKilledBeforeTheAnswer(t *testing.T) {
 	const n = 3 * batchDocuments
 	for batches := range 3 {
@@ -165,7 +169,8 @@ func TestKilledBeforeTheAnswer(t *testing.T) {
 	}
 }
 
-// So it is where the file has changed until the next run, and that one puts in other documents of it.
+// So it is where the file has changed until the next run, and that one puts in other documents of
+// it.
 func TestChangedBeforeTheAnswer(t *testing.T) {
 	dir, f, to := t.TempDir(), flags{state: t.TempDir(), deleteMissing: true}, shelf{}
 	write(t, dir+"/stays.txt", "stays")
@@ -187,7 +192,8 @@ func TestChangedBeforeTheAnswer(t *testing.T) {
 	}
 }
 
-// A document that was refused is nobody's: one of the same id from elsewhere stays when the file goes.
+// A document that was refused is nobody's: one of the same id from elsewhere stays when the file
+// goes.
 func TestRefusedIsNotOurs(t *testing.T) {
 	dir, f := t.TempDir(), flags{state: t.TempDir()}
 	write(t, dir+"/a.jsonl", `{"id":"2","text":"x"}`)
@@ -323,7 +329,8 @@ func TestFolderInPlaceOfFile(t *testing.T) {
 	}
 }
 
-// TestStopOnStandardInput stops at a record in the middle of standard input, of which more has been read than waits between the steps of a run.
+// TestStopOnStandardInput stops at a record in the middle of standard input, of which more has been
+// read than waits between the steps of a run.
 func TestStopOnStandardInput(t *testing.T) {
 	m := &memory{}
 	p := pipelineOf(t, flags{state: t.TempDir(), onError: "stop"}, m)
@@ -342,7 +349,8 @@ func TestStopOnStandardInput(t *testing.T) {
 	}
 }
 
-// TestStopBeforeStandardInput stops at a file while standard input, which comes behind it, is being read and waits for its turn.
+// TestStopBeforeStandardInput stops at a file while standard input, which comes behind it, is being
+// read and waits for its turn.
 func TestStopBeforeStandardInput(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir+"/0.jsonl", "no JSON\n")

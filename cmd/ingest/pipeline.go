@@ -30,9 +30,11 @@ var errLast = fmt.Errorf("interrupted, and not all that was read of standard inp
 // errStop ends a run at the first failure, with --on-error stop.
 var errStop = errors.New("stopped at the first failure")
 
-// pipeline takes files to documents in three stages, each on goroutines of its own: one lists files, some read them, one puts batches in.
-// Between reading and putting in, the order of the list is restored, so that the same files give the same result whatever the number of
-// readers. A file is entered in the journal when its last document is committed, and until then what is committed of it.
+// pipeline takes files to documents in three stages, each on goroutines of its own: one lists
+// files, some read them, one puts batches in. Between reading and putting in, the order of the list
+// is restored, so that the same files give the same result whatever the number of readers. A file
+// is entered in the journal when its last document is committed, and until then what is committed
+// of it.
 type pipeline struct {
 	sink          sink
 	journal       *journal
@@ -101,8 +103,9 @@ type item struct {
 	end  *ending
 }
 
-// run reads what has changed under paths and puts it in. What was read before a failure that stops the run still goes in. So does, when ctx
-// ends, what standard input has given, as nobody can read it again; that may take lastTime.
+// run reads what has changed under paths and puts it in. What was read before a failure that stops
+// the run still goes in. So does, when ctx ends, what standard input has given, as nobody can read
+// it again; that may take lastTime.
 func (p *pipeline) run(ctx context.Context, paths []string, o extract.Options) error {
 	p.options = o
 	p.counts.open = 0
@@ -173,10 +176,12 @@ func (p *pipeline) run(ctx context.Context, paths []string, o extract.Options) e
 	return errors.Join(err, p.journal.flush(), p.tellOverlaps())
 }
 
-// countAfter is how long a run goes on before its files are counted: a short one need not list them twice.
+// countAfter is how long a run goes on before its files are counted: a short one need not list them
+// twice.
 var countAfter = time.Second
 
-// count counts the files under paths, beside the run that reads them, for the progress of the first run. stop ends it.
+// count counts the files under paths, beside the run that reads them, for the progress of the first
+// run. stop ends it.
 func (p *pipeline) count(ctx context.Context, paths []string, o extract.Options) (stop func()) {
 	p.mu.Lock()
 	p.progress.restart()
@@ -224,7 +229,8 @@ func (p *pipeline) tick() (stop func()) {
 	return func() { close(done); ticking.Wait() }
 }
 
-// list sends the files, in order, to the collector and then to the readers: what a reader has of standard input is waited for, whenever ctx ends.
+// list sends the files, in order, to the collector and then to the readers: what a reader has of
+// standard input is waited for, whenever ctx ends.
 func (p *pipeline) list(ctx context.Context, paths []string, o extract.Options, tasks, jobs chan<- *task) error {
 	send := func(to chan<- *task, t *task) error {
 		select {
@@ -294,12 +300,12 @@ func (p *pipeline) read(ctx context.Context, t *task) error {
 	return send(event{end: &ending{result: res, read: began}})
 }
 
-// settled is the age of a change from which the time of a file can be trusted: two changes within the resolution of the clock of a file
-// system look like one.
+// settled is the age of a change from which the time of a file can be trusted: two changes within
+// the resolution of the clock of a file system look like one.
 const settled = 2 * time.Second
 
-// unchanged reports whether the file is as it was when e was written. Where size or time say nothing the content is compared; touch says
-// that e has the new time now.
+// unchanged reports whether the file is as it was when e was written. Where size or time say
+// nothing the content is compared; touch says that e has the new time now.
 func (p *pipeline) unchanged(ctx context.Context, f extract.File, e *entry, now time.Time) (same, touch bool, err error) {
 	mtime := f.Info.ModTime().UnixNano()
 	if e.How != p.how || e.Size != f.Info.Size() {
@@ -319,8 +325,8 @@ func (p *pipeline) unchanged(ctx context.Context, f extract.File, e *entry, now 
 	return true, true, nil
 }
 
-// collect takes the events of all files in order, counts failures and makes batches. After a failure that stops the run, which failed is told of, it only
-// lets the readers go.
+// collect takes the events of all files in order, counts failures and makes batches. After a
+// failure that stops the run, which failed is told of, it only lets the readers go.
 func (p *pipeline) collect(ctx context.Context, tasks <-chan *task, batches chan<- []item, failed func(error)) {
 	stopped := false
 	var batch []item
@@ -404,7 +410,8 @@ func (p *pipeline) put(ctx context.Context, batch []item) error {
 	return errors.Join(stopped, p.journal.flush())
 }
 
-// send gives the documents of a batch to the sink, one result each; the journal knows of them before.
+// send gives the documents of a batch to the sink, one result each; the journal knows of them
+// before.
 func (p *pipeline) send(ctx context.Context, batch []item) ([]result, error) {
 	var docs []document
 	for _, it := range batch {

@@ -73,7 +73,8 @@ func write(t *testing.T, path, content string) {
 	}
 }
 
-// Standard input that says no more does not hold up the end, and what it said is put in; of a line that is cut off nothing.
+// Standard input that says no more does not hold up the end, and what it said is put in; of a line
+// that is cut off nothing.
 func TestInterruptedPipe(t *testing.T) {
 	for _, format := range []extract.Format{extract.Auto, extract.JSONL} {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -157,7 +158,8 @@ func TestResume(t *testing.T) {
 	run(&memory{}, "", 1)
 	write(t, dir+"/a.md", "words of b")
 	run(&memory{}, "a.md", 1)
-	// Two changes within the resolution of the clock look like one: what was changed just now is compared.
+	// Two changes within the resolution of the clock look like one: what was changed just now is
+	// compared.
 	at := time.Now()
 	write(t, dir+"/a.md", "words of c")
 	if err := os.Chtimes(dir+"/a.md", at, at); err != nil {
@@ -181,7 +183,8 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// A file that an earlier version of the reader has read, or one of before there were versions, is read again once, though it has not changed.
+// A file that an earlier version of the reader has read, or one of before there were versions, is
+// read again once, though it has not changed.
 func TestReadByEarlierVersion(t *testing.T) {
 	dir, state := t.TempDir(), t.TempDir()
 	for _, name := range []string{"a.md", "b.md", "c.md"} {
@@ -274,7 +277,8 @@ func TestRivals(t *testing.T) {
 	}
 }
 
-// Mailboxes of the same name below two roots are no rivals, nor are a mailbox and a note: their messages have ids of their own.
+// Mailboxes of the same name below two roots are no rivals, nor are a mailbox and a note: their
+// messages have ids of their own.
 func TestMailboxesOfOneName(t *testing.T) {
 	dir, state := t.TempDir(), t.TempDir()
 	letter := func(id string) string {

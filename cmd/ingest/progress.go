@@ -49,7 +49,8 @@ func (p *progress) add(n int) {
 	p.show(n)
 }
 
-// file takes note that a file of so many bytes has ended; read: it was not passed over as unchanged.
+// file takes note that a file of so many bytes has ended; read: it was not passed over as
+// unchanged.
 func (p *progress) file(size int64, read bool) {
 	p.files++
 	p.at = 0
@@ -62,7 +63,8 @@ func (p *progress) file(size int64, read bool) {
 // restart begins with the first file again.
 func (p *progress) restart() { p.files, p.of, p.size, p.done, p.same, p.at = 0, 0, 0, 0, 0, 0 }
 
-// share says how many of the files have ended, and of how many bytes how much where these are many; empty where that is not known, or not worth a word.
+// share says how many of the files have ended, and of how many bytes how much where these are many;
+// empty where that is not known, or not worth a word.
 func (p *progress) share() string {
 	var parts []string
 	if p.of > 1 {

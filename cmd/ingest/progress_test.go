@@ -30,7 +30,8 @@ func (s *slow) put(ctx context.Context, docs []document) ([]result, error) {
 	return s.memory.put(ctx, docs)
 }
 
-// A run says how many of the files it has read, with those of before that are unchanged, also where a folder has some that are passed over.
+// A run says how many of the files it has read, with those of before that are unchanged, also where
+// a folder has some that are passed over.
 func TestProgressOfFiles(t *testing.T) {
 	defer func(d time.Duration) { countAfter = d }(countAfter)
 	countAfter = 0

@@ -28,14 +28,16 @@ type document struct {
 	offset int64 // bytes of the file that had been read with it
 }
 
-// failed is the status of a document that was not taken, updated of one that took the place of another, read of one of a dry run.
+// failed is the status of a document that was not taken, updated of one that took the place of
+// another, read of one of a dry run.
 const (
 	updated = "updated"
 	read    = "read"
 	failed  = "error"
 )
 
-// result says what became of one document; why is empty unless status is failed, warning unless it is not.
+// result says what became of one document; why is empty unless status is failed, warning unless it
+// is not.
 type result struct {
 	status  string
 	why     string
@@ -242,7 +244,8 @@ func (s *serverSink) state(ctx context.Context) (collectionState, error) {
 	return collectionState{c.Created, c.Incarnation, c.Sequence, c.Documents}, nil
 }
 
-// noticing tells of requests that will be sent again, now and then, so that nobody wonders why nothing moves.
+// noticing tells of requests that will be sent again, now and then, so that nobody wonders why
+// nothing moves.
 type noticing struct {
 	notice func(string)
 

@@ -10,8 +10,9 @@ import (
 	"strings"
 )
 
-// stateFolder returns the folder for the journal and errors.jsonl of a collection: in the data folder, or, for a server, in the user's
-// folder for settings. It is empty where there is none, which only costs reading everything again.
+// stateFolder returns the folder for the journal and errors.jsonl of a collection: in the data
+// folder, or, for a server, in the user's folder for settings. It is empty where there is none,
+// which only costs reading everything again.
 func stateFolder(f flags) (string, error) {
 	name := url.PathEscape(f.collection)
 	if strings.HasPrefix(name, ".") {
@@ -42,7 +43,8 @@ func statesOfServers() (string, error) {
 	return filepath.Join(dir, "searchd", "ingest"), err
 }
 
-// exclude returns the program's own files, which must not be read where they lie below a path: a journal that is read changes, and is read again.
+// exclude returns the program's own files, which must not be read where they lie below a path: a
+// journal that is read changes, and is read again.
 func (f *flags) exclude() []string {
 	var out []string
 	for _, path := range []string{f.data, f.state, f.errorsFile} {

@@ -7,7 +7,8 @@ import (
 	"searchd/extract"
 )
 
-// The journal of a server lies in the user's folder for settings. A run over a folder above it does not read it, nor does a watch for ever.
+// The journal of a server lies in the user's folder for settings. A run over a folder above it does
+// not read it, nor does a watch for ever.
 func TestJournalOfServerIsNotRead(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("HOME", home)

@@ -61,8 +61,8 @@ func (c *counts) line(before map[string]int) string {
 	return strings.Join(parts, ", ")
 }
 
-// print writes the summary: a table of the files by format, what became of the documents, and the speed. ended says that the run came to its
-// end; else some file may not have.
+// print writes the summary: a table of the files by format, what became of the documents, and the
+// speed. ended says that the run came to its end; else some file may not have.
 func (c *counts) print(w io.Writer, f *failures, ended bool) {
 	total := formatCounts{}
 	var names []string

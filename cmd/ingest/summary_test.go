@@ -111,7 +111,8 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// into returns the arguments of an ingest of paths into a new "folder" or "server", and what hands its engine over.
+// into returns the arguments of an ingest of paths into a new "folder" or "server", and what hands
+// its engine over.
 func into(t *testing.T, sink string, paths ...string) (args []string, with func(look func(*search.Engine))) {
 	t.Helper()
 	dir := t.TempDir()

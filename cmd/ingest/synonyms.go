@@ -10,7 +10,8 @@ import (
 	"searchd/index/keyword"
 )
 
-// readSynonyms returns the rules of --synonyms: the lines of a file that are neither empty nor comments. None: no file; empty: one without rules.
+// readSynonyms returns the rules of --synonyms: the lines of a file that are neither empty nor
+// comments. None: no file; empty: one without rules.
 func readSynonyms(path string) ([]string, error) {
 	if path == "" {
 		return nil, nil

@@ -2,8 +2,9 @@ package main
 
 import "slices"
 
-// try notes ids of documents of a file that are about to be put in, in case nobody learns what became of them. [journal.tried] says that
-// somebody has; after it the file has to be put, parted or dropped.
+// try notes ids of documents of a file that are about to be put in, in case nobody learns what
+// became of them. [journal.tried] says that somebody has; after it the file has to be put, parted
+// or dropped.
 func (j *journal) try(k key, how string, ids []string) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -18,8 +19,8 @@ func (j *journal) try(k key, how string, ids []string) error {
 	return j.write(l)
 }
 
-// keepTried takes for committed what a run has tried that ended before it knew: what the next one tries ends without these ids. The caller
-// holds mu.
+// keepTried takes for committed what a run has tried that ended before it knew: what the next one
+// tries ends without these ids. The caller holds mu.
 func (j *journal) keepTried(k key) error {
 	isTried := func(s span) bool { return s.tried }
 	if e := j.entries[k]; e == nil || !slices.ContainsFunc(e.parts, isTried) {

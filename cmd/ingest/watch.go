@@ -32,7 +32,8 @@ type watched struct {
 	info fs.FileInfo // of root when the watch began
 }
 
-// watch reads again what changes under paths, until ctx ends. A file that goes away while it is watched takes its documents with it.
+// watch reads again what changes under paths, until ctx ends. A file that goes away while it is
+// watched takes its documents with it.
 func (p *pipeline) watch(ctx context.Context, f flags, paths []string, o extract.Options) error {
 	roots, err := watchedPaths(paths)
 	if err != nil {
@@ -102,7 +103,8 @@ func watchedPaths(paths []string) ([]watched, error) {
 	return out, nil
 }
 
-// follow reads what is dirty and deletes what has gone. Where the collection is another one than before, all of roots is read.
+// follow reads what is dirty and deletes what has gone. Where the collection is another one than
+// before, all of roots is read.
 func (p *pipeline) follow(ctx context.Context, dirty, roots []watched, o extract.Options) error {
 	now, err := p.sink.state(ctx)
 	if err != nil {
@@ -135,7 +137,8 @@ func (p *pipeline) follow(ctx context.Context, dirty, roots []watched, o extract
 // again reads what is dirty and deletes what has gone.
 func (p *pipeline) again(ctx context.Context, dirty []watched, o extract.Options) error {
 	for _, d := range dirty {
-		// A folder that is another one now, or none, is a disk that was taken out rather than files that were deleted.
+		// A folder that is another one now, or none, is a disk that was taken out rather than files
+		// that were deleted.
 		if info, err := os.Stat(d.root); err != nil || !os.SameFile(info, d.info) {
 			if err := p.fail(extract.ItemError{Path: d.root, Warning: true, Reason: "the folder is not the one that the watch began with: left as it was"}); err != nil {
 				return err

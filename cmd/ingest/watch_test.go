@@ -14,7 +14,8 @@ import (
 	"searchd/extract"
 )
 
-// restorable is a sink whose collection can be put back to what it once was, while somebody else writes to it, too.
+// restorable is a sink whose collection can be put back to what it once was, while somebody else
+// writes to it, too.
 type restorable struct {
 	mu    sync.Mutex
 	ids   map[string]bool
@@ -73,7 +74,8 @@ func (r *restorable) state(context.Context) (collectionState, error) {
 	return now, nil
 }
 
-// A restored collection gets all files again: in the next run, in the run that it happens in, and while they are watched.
+// A restored collection gets all files again: in the next run, in the run that it happens in, and
+// while they are watched.
 func TestRestored(t *testing.T) {
 	dir, state := t.TempDir(), t.TempDir()
 	write(t, dir+"/a.md", "words of a")
@@ -187,7 +189,8 @@ func TestNotifiedLooks(t *testing.T) {
 	}
 }
 
-// A folder behind a symbolic link is followed as it is read; of a file behind one the system does not tell.
+// A folder behind a symbolic link is followed as it is read; of a file behind one the system does
+// not tell.
 func TestNotifiedBehindLink(t *testing.T) {
 	dir, link := t.TempDir(), t.TempDir()+"/link"
 	write(t, dir+"/sub/a.md", "words")

@@ -61,7 +61,8 @@ value is printed, and the exit code is 1: restoring takes it with --damaged only
 	return cmd
 }
 
-// writeNew writes a backup to a file that must not exist; it has its name when it is whole, sound and on the disk.
+// writeNew writes a backup to a file that must not exist; it has its name when it is whole, sound
+// and on the disk.
 func writeNew(cmd *cobra.Command, path string, write func(io.Writer) (int64, error)) (n int64, err error) {
 	if _, err := os.Lstat(path); err == nil {
 		return 0, fmt.Errorf("%s exists; name a new file", path)
@@ -137,7 +138,8 @@ func verifyBackup(cmd *cobra.Command, path string) error {
 	return nil
 }
 
-// cleanUpTime is how long a command that is interrupted may take to leave nothing behind on a server.
+// cleanUpTime is how long a command that is interrupted may take to leave nothing behind on a
+// server.
 const cleanUpTime = 10 * time.Second
 
 // downloadBackup takes a snapshot of a server, and leaves nothing of it there, whatever ends it.
@@ -179,7 +181,8 @@ func downloadBackup(ctx context.Context, server, key string, w io.Writer) (n int
 	return n, err
 }
 
-// damagedSnapshot finds what a task that failed over damaged values has left: it is downloaded like a sound one.
+// damagedSnapshot finds what a task that failed over damaged values has left: it is downloaded like
+// a sound one.
 func damagedSnapshot(ctx context.Context, c *client.Client, id string) (client.Snapshot, bool) {
 	list, err := c.Snapshots(ctx)
 	if i := slices.IndexFunc(list, func(s client.Snapshot) bool { return s.ID == id && s.Damaged }); err == nil && i >= 0 {
@@ -188,7 +191,8 @@ func damagedSnapshot(ctx context.Context, c *client.Client, id string) (client.S
 	return client.Snapshot{}, false
 }
 
-// deleteSnapshot deletes a snapshot of a server; where it cannot know whether that happened, a second time.
+// deleteSnapshot deletes a snapshot of a server; where it cannot know whether that happened, a
+// second time.
 func deleteSnapshot(ctx context.Context, c *client.Client, id string) error {
 	err := c.DeleteSnapshot(ctx, id)
 	if !errors.Is(err, client.ErrOutcomeUnknown) {
@@ -200,8 +204,8 @@ func deleteSnapshot(ctx context.Context, c *client.Client, id string) error {
 	return err
 }
 
-// createSnapshot begins a snapshot. Once it has asked it waits for the answer a little longer than ctx: without it nobody would know what
-// there is to delete.
+// createSnapshot begins a snapshot. Once it has asked it waits for the answer a little longer than
+// ctx: without it nobody would know what there is to delete.
 func createSnapshot(ctx context.Context, c *client.Client) (*client.Task, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

@@ -21,7 +21,8 @@ import (
 	"searchd/search"
 )
 
-// adminOf serves an engine and returns the URL with a key that may do everything. Requests go through the handler that around makes.
+// adminOf serves an engine and returns the URL with a key that may do everything. Requests go
+// through the handler that around makes.
 func adminOf(t *testing.T, e *search.Engine, around func(http.Handler) http.Handler) (url, key string) {
 	t.Helper()
 	ring, root := rootKey(t)
@@ -34,7 +35,8 @@ func adminOf(t *testing.T, e *search.Engine, around func(http.Handler) http.Hand
 	return server.URL, root
 }
 
-// TestInterruptedBackup interrupts a backup of a server at each of its requests: no snapshot is left there, nor half a file here.
+// TestInterruptedBackup interrupts a backup of a server at each of its requests: no snapshot is
+// left there, nor half a file here.
 func TestInterruptedBackup(t *testing.T) {
 	e, err := search.Open(filledFolder(t), search.Options{})
 	if err != nil {
@@ -176,8 +178,8 @@ func TestBackupOfAServer(t *testing.T) {
 	}
 }
 
-// TestBackupWithoutIndexes backs up a folder whose indexes cannot be opened or made: what is restored has the document. A file that a backup left
-// when it was killed is named.
+// TestBackupWithoutIndexes backs up a folder whose indexes cannot be opened or made: what is
+// restored has the document. A file that a backup left when it was killed is named.
 func TestBackupWithoutIndexes(t *testing.T) {
 	data, file := filledFolder(t), filepath.Join(t.TempDir(), "backup")
 	indexes := filepath.Join(data, "indexes")

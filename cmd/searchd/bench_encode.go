@@ -141,7 +141,8 @@ func benchQuery(ctx context.Context, m *models.Checkpoint, fig *encodeFigures) e
 	return nil
 }
 
-// queryOf returns words that make a text of the given number of tokens, special ones included, or of a few less.
+// queryOf returns words that make a text of the given number of tokens, special ones included, or
+// of a few less.
 func queryOf(m *models.Checkpoint, tokens int) string {
 	const words = "how to find a good book about the sea and its weather in the library of a small town"
 	text := ""
@@ -174,8 +175,8 @@ func printEncodeFigures(w io.Writer, f *encodeFigures) error {
 	return err
 }
 
-// printKernels writes a row for each product, with the int8 products of each back end beside that back end's ceiling, and beside that of the
-// first, which is AVX512_VNNI's where tiles are used.
+// printKernels writes a row for each product, with the int8 products of each back end beside that
+// back end's ceiling, and beside that of the first, which is AVX512_VNNI's where tiles are used.
 func printKernels(b *strings.Builder, k *bench.Kernels) {
 	fmt.Fprintf(b, "Back end %s. Ceilings of one core, in registers: %.0f Gop/s float32", k.Backend, k.Floats)
 	head, line := "\n| product (rows x in x out) | float32 Gop/s | of the ceiling |", "|---|---|---|"

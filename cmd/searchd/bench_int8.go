@@ -96,7 +96,8 @@ func compareSets(cmd *cobra.Command, sets []string, exact, rounded func([]string
 	return failed
 }
 
-// setsIn returns the folders of dirs that hold a corpus, and where one does not, those of its folders that do.
+// setsIn returns the folders of dirs that hold a corpus, and where one does not, those of its
+// folders that do.
 func setsIn(dirs []string) ([]string, error) {
 	has := func(dir string) (bool, error) {
 		_, err := os.Stat(filepath.Join(dir, "corpus.jsonl"))

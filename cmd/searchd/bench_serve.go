@@ -24,7 +24,8 @@ import (
 	"searchd/search"
 )
 
-// serveFigures is what bench serve prints: searches of an idle server, and of one that takes an import at the same time.
+// serveFigures is what bench serve prints: searches of an idle server, and of one that takes an
+// import at the same time.
 type serveFigures struct {
 	Searchers int        `json:"searchers"`
 	Documents int        `json:"documents"` // before the import

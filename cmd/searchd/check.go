@@ -73,8 +73,8 @@ opens, that commit is given up and all before it stay.`,
 	return cmd
 }
 
-// checkOnce opens the data folder, encodes documents with damaged vectors again if it is to, prints the differences and returns their number,
-// and how many of them are damage of the store.
+// checkOnce opens the data folder, encodes documents with damaged vectors again if it is to, prints
+// the differences and returns their number, and how many of them are damage of the store.
 func checkOnce(cmd *cobra.Command, f engineFlags, deep, encode bool) (n, stored int, err error) {
 	stop := showProgress(cmd.ErrOrStderr(), doing("checking "+f.data))
 	defer stop()

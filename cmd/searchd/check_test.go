@@ -32,7 +32,8 @@ func TestReadingIsInterrupted(t *testing.T) {
 	}
 }
 
-// Commands that ask a data folder make none of a folder that is there for something else, and say what is lost of one that was.
+// Commands that ask a data folder make none of a folder that is there for something else, and say
+// what is lost of one that was.
 func TestNoDataFolder(t *testing.T) {
 	other, lost := t.TempDir(), t.TempDir()
 	if err := os.Mkdir(filepath.Join(lost, "indexes"), 0o700); err != nil {

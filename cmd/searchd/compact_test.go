@@ -13,7 +13,8 @@ import (
 	"searchd/search"
 )
 
-// TestCompactCommand compacts a folder that much was deleted from: it is smaller, holds nothing of that, and the rest as before.
+// TestCompactCommand compacts a folder that much was deleted from: it is smaller, holds nothing of
+// that, and the rest as before.
 func TestCompactCommand(t *testing.T) {
 	dir := filledFolder(t)
 	file := filepath.Join(dir, "searchd.db")

@@ -33,7 +33,8 @@ func spoilFolder(t *testing.T, dir, text string) {
 	}
 }
 
-// TestBackupOfDamage takes backups of a folder with a damaged value: they fail, are kept by another name, and can be restored.
+// TestBackupOfDamage takes backups of a folder with a damaged value: they fail, are kept by another
+// name, and can be restored.
 func TestBackupOfDamage(t *testing.T) {
 	data := filledFolder(t)
 	dir := t.TempDir()
@@ -110,7 +111,8 @@ func TestBackupOfDamage(t *testing.T) {
 	}
 }
 
-// TestLastCommitDamaged damages the page that names the last commit: nothing opens until check gives it up.
+// TestLastCommitDamaged damages the page that names the last commit: nothing opens until check
+// gives it up.
 func TestLastCommitDamaged(t *testing.T) {
 	data := filledFolder(t)
 	path := filepath.Join(data, "searchd.db")
@@ -140,8 +142,8 @@ func TestLastCommitDamaged(t *testing.T) {
 	}
 }
 
-// TestDamagedCollection runs commands on a folder of which one collection cannot be opened: the other is searched, and the log and the
-// gauges tell.
+// TestDamagedCollection runs commands on a folder of which one collection cannot be opened: the
+// other is searched, and the log and the gauges tell.
 func TestDamagedCollection(t *testing.T) {
 	data := filledFolder(t)
 	e, err := search.Open(data, search.Options{})

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// debugListener opens the address of the debug server. What it tells (memory, stacks, the command line) is for the operator, so that it has
-// a listener of its own, on loopback unless insecure.
+// debugListener opens the address of the debug server. What it tells (memory, stacks, the command
+// line) is for the operator, so that it has a listener of its own, on loopback unless insecure.
 func debugListener(addr string, insecure bool) (net.Listener, error) {
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
@@ -25,7 +25,8 @@ func debugListener(addr string, insecure bool) (net.Listener, error) {
 	return l, nil
 }
 
-// startDebug serves /debug/pprof/ at addr until ctx ends or stop is called, which waits for its end.
+// startDebug serves /debug/pprof/ at addr until ctx ends or stop is called, which waits for its
+// end.
 func startDebug(ctx context.Context, addr string, insecure bool, log *slog.Logger) (stop func(), err error) {
 	l, err := debugListener(addr, insecure)
 	if err != nil {
@@ -60,7 +61,8 @@ func serveDebug(ctx context.Context, l net.Listener) error {
 	return nil
 }
 
-// localOnly refuses names that are no address: a page of another site can make a browser send requests to loopback under the site's name.
+// localOnly refuses names that are no address: a page of another site can make a browser send
+// requests to loopback under the site's name.
 func localOnly(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host, _, err := net.SplitHostPort(r.Host)

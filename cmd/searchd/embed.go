@@ -22,8 +22,8 @@ import (
 	"searchd/models"
 )
 
-// embedBatch is how many texts are read before they are encoded, and embedBytes how many bytes of them: enough to sort by length, little enough
-// to stream.
+// embedBatch is how many texts are read before they are encoded, and embedBytes how many bytes of
+// them: enough to sort by length, little enough to stream.
 const (
 	embedBatch = 4096
 	embedBytes = 32 << 20
@@ -85,8 +85,8 @@ type embedStats struct {
 	busy          time.Duration
 }
 
-// embedAll encodes all lines of standard input. The next texts are read while the ones before them are encoded. When the command's context
-// ends, standard input does, and what it gave is encoded.
+// embedAll encodes all lines of standard input. The next texts are read while the ones before them
+// are encoded. When the command's context ends, standard input does, and what it gave is encoded.
 func embedAll(cmd *cobra.Command, m *models.Checkpoint, o encoder.EncodeOptions, w io.Writer, format string) (embedStats, error) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(cmd.Context()))
 	defer cancel()
@@ -171,7 +171,8 @@ func textOf(line []byte) (string, error) {
 	return *object.Text, nil
 }
 
-// appendEmbedding appends what embed writes for text i: the row of float32, or a JSON object on a line.
+// appendEmbedding appends what embed writes for text i: the row of float32, or a JSON object on a
+// line.
 func appendEmbedding(b []byte, r *encoder.Result, i int, format string) ([]byte, error) {
 	if format == "f32" {
 		for _, x := range r.Vectors[i] {

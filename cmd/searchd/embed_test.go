@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestReadTextsOfLongLines: however long lines are, what is read ahead of the encoder stays small, and none is lost.
+// TestReadTextsOfLongLines: however long lines are, what is read ahead of the encoder stays small,
+// and none is lost.
 func TestReadTextsOfLongLines(t *testing.T) {
 	const long, lines = 3 << 20, 40
 	in := strings.Repeat(`"`+strings.Repeat("a", long)+"\"\n", lines) + strings.Repeat("\"b\"\n", embedBatch+1)

@@ -106,7 +106,8 @@ type retrievalFigures struct {
 // calibrationDepth is how many hits of a query the calibration error looks at.
 const calibrationDepth = 10
 
-// evalDataset runs the whole pipeline, as a user would: ingest into an empty data folder, then search.
+// evalDataset runs the whole pipeline, as a user would: ingest into an empty data folder, then
+// search.
 func evalDataset(cmd *cobra.Command, f modelFlags, dir, language string, misspell bool, queries []search.Query, asJSON bool) error {
 	set, err := eval.ReadCollection(os.DirFS(dir))
 	if err != nil {
@@ -267,7 +268,8 @@ func evalSTS(cmd *cobra.Command, f modelFlags, path string, asJSON bool) error {
 	return err
 }
 
-// pairCosines encodes texts and returns the cosine of each with its neighbour: 0 and 1, 2 and 3, and so on.
+// pairCosines encodes texts and returns the cosine of each with its neighbour: 0 and 1, 2 and 3,
+// and so on.
 func pairCosines(ctx context.Context, f modelFlags, texts []string) ([]float64, error) {
 	vectors, err := encodeAll(ctx, f, texts)
 	if err != nil {

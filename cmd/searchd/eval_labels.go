@@ -14,7 +14,8 @@ import (
 	"searchd/internal/eval"
 )
 
-// labelFigures is what eval prints of a set of texts with labels: of our vectors, and of bags of words under the same method.
+// labelFigures is what eval prints of a set of texts with labels: of our vectors, and of bags of
+// words under the same method.
 type labelFigures struct {
 	Measure string  `json:"measure"`
 	Vectors float64 `json:"vectors"`
@@ -23,7 +24,8 @@ type labelFigures struct {
 	Texts   int     `json:"texts"`
 }
 
-// evalClasses tells the classes of texts by the nearest centroid. dir holds train.tsv and test.tsv, or all.tsv for a cross-validation.
+// evalClasses tells the classes of texts by the nearest centroid. dir holds train.tsv and test.tsv,
+// or all.tsv for a cross-validation.
 func evalClasses(cmd *cobra.Command, f modelFlags, dir string, asJSON bool) error {
 	fsys := os.DirFS(dir)
 	texts, err := eval.ReadLabelled(fsys, "all.tsv")

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestEvalClassesNeedsBothParts: texts to test by no others, and the other way round, have no accuracy.
+// TestEvalClassesNeedsBothParts: texts to test by no others, and the other way round, have no
+// accuracy.
 func TestEvalClassesNeedsBothParts(t *testing.T) {
 	const text = "a\tsome words\n"
 	for parts, want := range map[[2]string]string{{"", text}: "0 and 1 texts", {text, ""}: "1 and 0 texts", {text, text}: ""} {

@@ -18,7 +18,8 @@ import (
 	"searchd/store"
 )
 
-// fillSettings is the first thing that each command does: flags that were not given come from the environment or the config file.
+// fillSettings is the first thing that each command does: flags that were not given come from the
+// environment or the config file.
 func fillSettings(cmd *cobra.Command, _ []string) error {
 	_, err := settings.Fill(cmd.Flags(), knownFlags(cmd.Root()))
 	return err
@@ -80,7 +81,8 @@ func (f *engineFlags) add(cmd *cobra.Command) {
 	f.modelFlags.add(cmd)
 }
 
-// openToRead opens the engine over a data folder that is there, for a command that changes nothing of what is stored.
+// openToRead opens the engine over a data folder that is there, for a command that changes nothing
+// of what is stored.
 func (f *engineFlags) openToRead(ctx context.Context) (*search.Engine, error) {
 	return f.openWith(ctx, search.Options{Notice: tell, NoTasks: true, MustExist: true})
 }
@@ -125,13 +127,15 @@ func (f *engineFlags) notOpened(err error) error {
 // told is what tell has written.
 var told sync.Map
 
-// tell writes a notice of the engine to standard error. A server, a document or a folder may have named what is in it.
+// tell writes a notice of the engine to standard error. A server, a document or a folder may have
+// named what is in it.
 func tell(text string) {
 	told.Store(text, true)
 	fmt.Fprintln(os.Stderr, "searchd:", terminal.Printable(text))
 }
 
-// tellFailure writes why the command fails, unless a notice has told it while the engine was opened.
+// tellFailure writes why the command fails, unless a notice has told it while the engine was
+// opened.
 func tellFailure(err error) {
 	if _, before := told.Load(err.Error()); !before {
 		tell(err.Error())
@@ -149,7 +153,8 @@ func logger(format string) (*slog.Logger, error) {
 	return nil, fmt.Errorf("--log-format: got %q, allowed: text, json", format)
 }
 
-// onlyCollection returns the named collection of a data folder or a server; without a name the default one, or else the one there is.
+// onlyCollection returns the named collection of a data folder or a server; without a name the
+// default one, or else the one there is.
 func onlyCollection(name, where string, find func(name string) error, list func() ([]string, error)) (string, error) {
 	if name != "" {
 		return name, nil

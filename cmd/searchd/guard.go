@@ -12,7 +12,8 @@ import (
 	"searchd/access"
 )
 
-// adminKeyEnv holds a key that may do everything. It has no flag: a command line can be read by everybody on the machine.
+// adminKeyEnv holds a key that may do everything. It has no flag: a command line can be read by
+// everybody on the machine.
 const adminKeyEnv = "SEARCHD_ADMIN_KEY"
 
 // guardFlags say who may send requests, how many, and how they travel.

@@ -19,7 +19,8 @@ var (
 
 const longestHeading = 80 // characters
 
-// heading returns what a hit is headed by for a person: its id, or where that is a hash, which says nothing to anybody, as the page does:
+// heading returns what a hit is headed by for a person: its id, or where that is a hash, which says
+// nothing to anybody, as the page does:
 //
 //   - the title;
 //   - the beginning of the text;

@@ -18,7 +18,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// health asks a server whether it takes requests: the probe of a container, in whose image there is no other client.
+// health asks a server whether it takes requests: the probe of a container, in whose image there is
+// no other client.
 type health struct {
 	addr, cert string
 	timeout    time.Duration
@@ -91,8 +92,9 @@ func (h health) ask(ctx context.Context, note func(string)) error {
 	return fmt.Errorf("the server answers %s", res.Status)
 }
 
-// expecting takes whatever certificate the server shows, and notes where it is not the first of a file: while the file cannot be used, or has
-// just changed, the server goes on with the one of before. Nothing secret is sent.
+// expecting takes whatever certificate the server shows, and notes where it is not the first of a
+// file: while the file cannot be used, or has just changed, the server goes on with the one of
+// before. Nothing secret is sent.
 func expecting(path string, note func(string)) *tls.Config {
 	block, err := func() (*pem.Block, error) {
 		b, err := os.ReadFile(path)

@@ -30,7 +30,8 @@ func TestRerankNeedsModel(t *testing.T) {
 	}
 }
 
-// TestWrongArguments: a command that is none fails, where it stands behind another one too, and wrong arguments are answered with the right ones.
+// TestWrongArguments: a command that is none fails, where it stands behind another one too, and
+// wrong arguments are answered with the right ones.
 func TestWrongArguments(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
 		{"nosuch", `command: got "nosuch", allowed: backup, `},

@@ -57,7 +57,8 @@ of them at once as there are assistants. The server itself answers the same at P
 	return cmd
 }
 
-// remoteEngine asks a server. Queries and answers of the client have the JSON shape of the engine's.
+// remoteEngine asks a server. Queries and answers of the client have the JSON shape of the
+// engine's.
 type remoteEngine struct{ c *client.Client }
 
 // Collections implements mcp.Engine. What the key may use by an alias alone has that name.
@@ -115,7 +116,8 @@ func askRemote[Q any](q any, ask func(Q) (*client.Response, error)) (*search.Res
 	return &r, convert(answer, &r)
 }
 
-// remoteServer makes an error of the server one of the engine's, in the words that are for those who asked.
+// remoteServer makes an error of the server one of the engine's, in the words that are for those
+// who asked.
 func remoteServer(err error) error {
 	var e *client.Error
 	switch {

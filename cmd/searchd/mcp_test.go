@@ -41,7 +41,8 @@ func conversation(t *testing.T, calls []string, args ...string) map[float64]stri
 	return answers
 }
 
-// TestMCPOfFolderAndServer: the same is answered over the data folder and over a server that serves it, errors too.
+// TestMCPOfFolderAndServer: the same is answered over the data folder and over a server that serves
+// it, errors too.
 func TestMCPOfFolderAndServer(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	e, err := search.Open(dir, search.Options{})

@@ -27,7 +27,8 @@ func (q *quiet) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// A command that waits for standard input ends when it is interrupted, with an answer to each line that it got.
+// A command that waits for standard input ends when it is interrupted, with an answer to each line
+// that it got.
 func TestInterruptedPipe(t *testing.T) {
 	for name, tt := range map[string]struct {
 		args  []string

@@ -17,8 +17,9 @@ const (
 	drawEvery = time.Second      // the same line of a terminal
 )
 
-// showProgress tells on w what text returns, and how long it has taken, until stop is called: on a terminal in a line that changes, elsewhere
-// in a line every ten seconds. text is called from another goroutine. What is written meanwhile begins where the line of a terminal does.
+// showProgress tells on w what text returns, and how long it has taken, until stop is called: on a
+// terminal in a line that changes, elsewhere in a line every ten seconds. text is called from
+// another goroutine. What is written meanwhile begins where the line of a terminal does.
 func showProgress(w io.Writer, text func() string) (stop func()) {
 	every, begin, end := tellEvery, "", "\n"
 	if isTerminal(w) {
@@ -63,7 +64,8 @@ func moved(file *os.File, done string) func() string {
 	}
 }
 
-// outputProgress is showProgress for a command that writes its output as it goes: on a terminal that is seen.
+// outputProgress is showProgress for a command that writes its output as it goes: on a terminal
+// that is seen.
 func outputProgress(cmd *cobra.Command, unit string, done *atomic.Int64) (stop func()) {
 	if isTerminal(cmd.OutOrStdout()) {
 		return func() {}

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// TestShowProgress shows what a long command has done: lines where nobody watches, one line on a terminal, nothing once it is stopped.
+// TestShowProgress shows what a long command has done: lines where nobody watches, one line on a
+// terminal, nothing once it is stopped.
 func TestShowProgress(t *testing.T) {
 	for name, c := range map[string]struct {
 		show func(w *strings.Builder, text func() string) func()

@@ -245,7 +245,8 @@ func printHits(w io.Writer, r *search.Response, color bool) {
 	fmt.Fprintf(w, "\n%d of %s%d (%s), %.1f ms\n", len(r.Hits), map[string]string{"gte": "at least "}[r.Total.Relation], r.Total.Value, r.Total.Of, r.TookMS)
 }
 
-// printFields writes where the query's words were found in fields of which no passage is shown: a title, tags.
+// printFields writes where the query's words were found in fields of which no passage is shown: a
+// title, tags.
 func printFields(w io.Writer, h search.Hit, bold, plain string) {
 	for _, name := range slices.Sorted(maps.Keys(h.Highlights)) {
 		shown := func(p search.PassageHit) bool { return p.Field == name }
@@ -303,7 +304,8 @@ func printFacet(w io.Writer, name string, f search.FacetCounts) {
 // shownWords is how many words of a passage are shown, from a little before its first mark.
 const shownWords = 50
 
-// shownFields is how many bytes of the fields of a hit are shown that has neither a passage nor a mark.
+// shownFields is how many bytes of the fields of a hit are shown that has neither a passage nor a
+// mark.
 const shownFields = 200
 
 // shorten returns the words of a text around its first mark.

@@ -12,7 +12,8 @@ import (
 	"searchd/search"
 )
 
-// A hit shows the fields without a shown passage in which words were found, and nothing that a terminal would take for a command.
+// A hit shows the fields without a shown passage in which words were found, and nothing that a
+// terminal would take for a command.
 func TestPrintHits(t *testing.T) {
 	var b strings.Builder
 	printHits(&b, &search.Response{Hits: []search.Hit{{
@@ -47,8 +48,8 @@ func TestPrintExplain(t *testing.T) {
 	}
 }
 
-// An id is on one line, an answer whose sentence lies outside of its passage is no reason to fail, and of a long passage the part with the first
-// mark is shown, in a pipe as on a terminal.
+// An id is on one line, an answer whose sentence lies outside of its passage is no reason to fail,
+// and of a long passage the part with the first mark is shown, in a pipe as on a terminal.
 func TestPrintHitsInPipe(t *testing.T) {
 	long := strings.Repeat("before ", 200)
 	for _, bold := range []bool{true, false} {
@@ -68,7 +69,8 @@ func TestPrintHitsInPipe(t *testing.T) {
 	}
 }
 
-// TestQueryWithoutCollection asks what there is of a server, with a key for all of it and with one for a part, and of a folder.
+// TestQueryWithoutCollection asks what there is of a server, with a key for all of it and with one
+// for a part, and of a folder.
 func TestQueryWithoutCollection(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	e, err := search.Open(dir, search.Options{})

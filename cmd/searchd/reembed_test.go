@@ -50,7 +50,8 @@ func TestReembedSettings(t *testing.T) {
 	}
 }
 
-// filledFolder is a data folder with a collection named docs of two documents, made with the embedded checkpoint.
+// filledFolder is a data folder with a collection named docs of two documents, made with the
+// embedded checkpoint.
 func filledFolder(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "data")
@@ -127,7 +128,8 @@ func TestReembedCommand(t *testing.T) {
 	}
 }
 
-// TestMissingCheckpointIsToldOnce: what the opening tells of a collection is also why the search in it fails.
+// TestMissingCheckpointIsToldOnce: what the opening tells of a collection is also why the search in
+// it fails.
 func TestMissingCheckpointIsToldOnce(t *testing.T) {
 	dir, small := filledFolder(t), filepath.Join(t.TempDir(), "small")
 	if err := os.CopyFS(small, os.DirFS("../../encoder/testdata/bert-mean")); err != nil {

@@ -29,7 +29,8 @@ func newRootCommand() *cobra.Command {
 	return root
 }
 
-// help shows the help of the command that args name. It fails where they name none, for which cobra's own shows that of searchd and succeeds.
+// help shows the help of the command that args name. It fails where they name none, for which
+// cobra's own shows that of searchd and succeeds.
 func help(cmd *cobra.Command, args []string) error {
 	found, rest, err := cmd.Root().Find(args)
 	if err != nil {
@@ -42,8 +43,9 @@ func help(cmd *cobra.Command, args []string) error {
 	return found.Help()
 }
 
-// sayUsage makes the commands under cmd say how they are called where their arguments are wrong, and those that only stand for others refuse
-// what is none of them, for which cobra shows their help as if that were what was asked for.
+// sayUsage makes the commands under cmd say how they are called where their arguments are wrong,
+// and those that only stand for others refuse what is none of them, for which cobra shows their
+// help as if that were what was asked for.
 func sayUsage(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
 		if sub.Name() == "help" {
@@ -70,7 +72,8 @@ func sayUsage(cmd *cobra.Command) {
 	}
 }
 
-// choose makes a command that only stands for others refuse what is none of them, and show its help where none is named.
+// choose makes a command that only stands for others refuse what is none of them, and show its help
+// where none is named.
 func choose(cmd *cobra.Command) {
 	cmd.Args = cobra.ArbitraryArgs // that of completion has words of its own
 	cmd.RunE = func(cmd *cobra.Command, given []string) error {
@@ -81,7 +84,8 @@ func choose(cmd *cobra.Command) {
 	}
 }
 
-// unknown is the error of a word behind cmd that is none of its commands; one that takes no words has none.
+// unknown is the error of a word behind cmd that is none of its commands; one that takes no words
+// has none.
 func unknown(cmd *cobra.Command, word string) error {
 	var names []string
 	for _, c := range cmd.Commands() {

@@ -129,7 +129,8 @@ func listen(addr string) (net.Listener, error) {
 	return l, nil
 }
 
-// apiOptions are those of the server at addr. They are checked before the data folder is opened, which may take a while.
+// apiOptions are those of the server at addr. They are checked before the data folder is opened,
+// which may take a while.
 func (f *serveFlags) apiOptions(cmd *cobra.Command, addr net.Addr, log *slog.Logger) (api.Options, error) {
 	v, revision := version.Read()
 	o := api.Options{Logger: log, Version: v, Revision: revision, AllowedHosts: f.hosts, MaxConns: f.maxConns, DrainGrace: f.grace,
@@ -152,7 +153,8 @@ func (f *serveFlags) apiOptions(cmd *cobra.Command, addr net.Addr, log *slog.Log
 	return o, nil
 }
 
-// searchOptions are those of the engine, with the checkpoints that serve adds to the engine's own; they run with the same precision.
+// searchOptions are those of the engine, with the checkpoints that serve adds to the engine's own;
+// they run with the same precision.
 func (f *serveFlags) searchOptions(cmd *cobra.Command, log *slog.Logger) (search.Options, error) {
 	o := search.Options{
 		MaxCollections: f.maxCollections,
@@ -222,8 +224,9 @@ func (f *serveFlags) serveFolder(ctx context.Context, addr net.Addr, front *api.
 var flagNamesOf = strings.NewReplacer("api: options: ", "", "MaxConns", "--max-conns", "DrainGrace", "--drain-grace", "RateLimit", "--rate-limit",
 	"RateBurst", "--rate-burst", "CORSOrigins", "--cors-origin")
 
-// connsWithin returns how many connections may be open where a process may have so many files: the store, the indexes and their merges need
-// some, too, and a connection that finds none left waits unseen.
+// connsWithin returns how many connections may be open where a process may have so many files: the
+// store, the indexes and their merges need some, too, and a connection that finds none left waits
+// unseen.
 func connsWithin(files uint64, asked int) int {
 	room := max(files-min(files, max(32, files/4)), 1)
 	if asked <= 0 || uint64(asked) <= room {
@@ -232,7 +235,8 @@ func connsWithin(files uint64, asked int) int {
 	return int(room)
 }
 
-// collectionsWithin returns how many collections there may be where a process may have so many files: each has one open or a few.
+// collectionsWithin returns how many collections there may be where a process may have so many
+// files: each has one open or a few.
 func collectionsWithin(files uint64, asked int) int { return int(min(uint64(asked), max(1, files/4))) }
 
 // logDamaged logs the collections that cannot be opened.

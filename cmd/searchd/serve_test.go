@@ -13,7 +13,8 @@ import (
 	"searchd/internal/settings"
 )
 
-// TestServeRefusesBeforeOpening gives serve values that are not allowed: the error names the flag, and no data folder is made.
+// TestServeRefusesBeforeOpening gives serve values that are not allowed: the error names the flag,
+// and no data folder is made.
 func TestServeRefusesBeforeOpening(t *testing.T) {
 	for flag, want := range map[string]string{
 		"--max-conns=-1":      "--max-conns: got -1",
@@ -93,7 +94,8 @@ func TestCollectionsWithinTheOpenFiles(t *testing.T) {
 	}
 }
 
-// TestOneFileForBothPrograms: the settings that ingest takes for searchd's are those of all its commands, and its own stop nothing here.
+// TestOneFileForBothPrograms: the settings that ingest takes for searchd's are those of all its
+// commands, and its own stop nothing here.
 func TestOneFileForBothPrograms(t *testing.T) {
 	var have []string
 	var add func(c *cobra.Command)

@@ -21,7 +21,8 @@ const (
 	IndexName  = "model.safetensors.index.json"
 )
 
-// Checkpoint is the set of tensors of one file or of several shards. Its methods are safe for concurrent use until Close.
+// Checkpoint is the set of tensors of one file or of several shards. Its methods are safe for
+// concurrent use until Close.
 type Checkpoint struct {
 	shards  []*shard
 	tensors map[string]located
@@ -40,8 +41,8 @@ type shard struct {
 	start int64 // of the data part
 }
 
-// Open opens the checkpoint in the folder dir ("." for the root of fsys): model.safetensors, or else the shards that
-// model.safetensors.index.json names. It reads and checks the headers only.
+// Open opens the checkpoint in the folder dir ("." for the root of fsys): model.safetensors, or
+// else the shards that model.safetensors.index.json names. It reads and checks the headers only.
 func Open(fsys fs.FS, dir string) (*Checkpoint, error) {
 	name := path.Join(dir, SingleName)
 	c, err := OpenFile(fsys, name)
@@ -172,7 +173,8 @@ func (s *shard) readHeader() (map[string]Tensor, error) {
 	return decodeHeader(raw, s.size-s.start)
 }
 
-// readAt fills b; a file that became shorter since its size was taken is an error, not a short read.
+// readAt fills b; a file that became shorter since its size was taken is an error, not a short
+// read.
 func readAt(r io.ReaderAt, b []byte, off int64) error {
 	n, err := r.ReadAt(b, off)
 	if n == len(b) {
@@ -204,12 +206,14 @@ func (c *Checkpoint) Names() []string {
 	return slices.Sorted(maps.Keys(c.tensors))
 }
 
-// chunks holds the read buffers of Float32, so that loading a checkpoint does not allocate each tensor twice.
+// chunks holds the read buffers of Float32, so that loading a checkpoint does not allocate each
+// tensor twice.
 var chunks = sync.Pool{New: func() any { b := make([]byte, 1<<20); return &b }}
 
-// Float32 reads a tensor of dtype F32, F16, BF16 or F64 as float32, row-major, and one of dtype I8 with its scales (see ScalesOf). A NaN
-// or an infinity is refused: it would spread to every vector that the model makes. Errors: ErrDType for other dtypes, ErrFormat for a
-// missing tensor, scales that do not fit or a value that is not finite.
+// Float32 reads a tensor of dtype F32, F16, BF16 or F64 as float32, row-major, and one of dtype I8
+// with its scales (see ScalesOf). A NaN or an infinity is refused: it would spread to every vector
+// that the model makes. Errors: ErrDType for other dtypes, ErrFormat for a missing tensor, scales
+// that do not fit or a value that is not finite.
 func (c *Checkpoint) Float32(name string) ([]float32, error) {
 	t, ok := c.tensors[name]
 	if !ok {
@@ -230,7 +234,8 @@ func (c *Checkpoint) Numbers(name string) ([]float32, error) {
 	return c.Float32(name)
 }
 
-// ScalesOf names the tensor that holds the scales of the rows of an I8 tensor: row r of the matrix is its bytes times scale r.
+// ScalesOf names the tensor that holds the scales of the rows of an I8 tensor: row r of the matrix
+// is its bytes times scale r.
 func ScalesOf(name string) string { return name + ".scales" }
 
 // scaled reads an I8 matrix [rows, columns] and multiplies each row by its scale.

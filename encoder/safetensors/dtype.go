@@ -6,10 +6,12 @@ import (
 	"math"
 )
 
-// DType is the element type of a tensor, by the name that the format gives it: F32, F16, BF16, I64 and so on.
+// DType is the element type of a tensor, by the name that the format gives it: F32, F16, BF16, I64
+// and so on.
 type DType string
 
-// The element types that Float32 converts; I8 needs a tensor of scales beside it. All others can be listed but not read.
+// The element types that Float32 converts; I8 needs a tensor of scales beside it. All others can be
+// listed but not read.
 const (
 	F64  DType = "F64"
 	F32  DType = "F32"

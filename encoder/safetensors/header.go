@@ -19,8 +19,8 @@ var (
 	ErrDType  = errors.New("safetensors: unsupported dtype")
 )
 
-// Limits of what a header may ask for. The format itself allows a header of 100,000,000 bytes; the largest encoders need less than one
-// hundredth of these figures.
+// Limits of what a header may ask for. The format itself allows a header of 100,000,000 bytes; the
+// largest encoders need less than one hundredth of these figures.
 const (
 	MaxHeaderBytes = 10_000_000
 	MaxTensors     = 100_000
@@ -74,8 +74,9 @@ func decodeHeader(raw []byte, dataBytes int64) (map[string]Tensor, error) {
 	return tensors, checkCover(tensors, dataBytes)
 }
 
-// checkCover wants the tensors to lie one after another, from the first byte of the data to its last. Shared or skipped bytes would let
-// a small file stand for a large one, or carry something else.
+// checkCover wants the tensors to lie one after another, from the first byte of the data to its
+// last. Shared or skipped bytes would let a small file stand for a large one, or carry something
+// else.
 func checkCover(tensors map[string]Tensor, dataBytes int64) error {
 	order := slices.SortedFunc(maps.Values(tensors), func(a, b Tensor) int {
 		return cmp.Or(cmp.Compare(a.begin, b.begin), cmp.Compare(a.end, b.end)) // tensors of no bytes come before the one that shares their begin
@@ -96,7 +97,8 @@ func checkCover(tensors map[string]Tensor, dataBytes int64) error {
 	return nil
 }
 
-// numbers reads an array of at most limit non-negative integers below 2^63, written without sign, fraction or exponent.
+// numbers reads an array of at most limit non-negative integers below 2^63, written without sign,
+// fraction or exponent.
 func numbers(r *strictjson.Reader, limit int) ([]int64, error) {
 	ns := []int64{}
 	err := r.Array(func() error {

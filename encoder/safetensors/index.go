@@ -9,7 +9,8 @@ import (
 	"searchd/internal/strictjson"
 )
 
-// decodeIndex decodes the weight_map of an index: tensor name to file name. File names must lie in the same folder.
+// decodeIndex decodes the weight_map of an index: tensor name to file name. File names must lie in
+// the same folder.
 func decodeIndex(raw []byte) (map[string]string, error) {
 	r := strictjson.New(raw)
 	weightMap := map[string]string{}

@@ -5,8 +5,9 @@ import "unicode/utf8"
 // span is a range of bytes [start, end).
 type span struct{ start, end int32 }
 
-// aligned is a text on its way through normalisation: b, and for each byte the range of the source that it came from.
-// With identity set, at is unused and b is the source itself. All bytes of a character share its range.
+// aligned is a text on its way through normalisation: b, and for each byte the range of the source
+// that it came from. With identity set, at is unused and b is the source itself. All bytes of a
+// character share its range.
 type aligned struct {
 	b        []byte
 	at       []span
@@ -57,7 +58,8 @@ func (a *aligned) keep(src *aligned, i, j int) {
 	}
 }
 
-// source returns the source range of bytes [i, j): whole characters, also where i or j lies inside one.
+// source returns the source range of bytes [i, j): whole characters, also where i or j lies inside
+// one.
 func (a *aligned) source(i, j int) span {
 	if i >= j {
 		if a.identity {

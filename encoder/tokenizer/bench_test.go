@@ -76,7 +76,8 @@ func BenchmarkEncode(b *testing.B) {
 	}
 }
 
-// sugarmeBert is the pipeline of BERT as package sugarme has it, with the model of tok, and its normaliser too if asked.
+// sugarmeBert is the pipeline of BERT as package sugarme has it, with the model of tok, and its
+// normaliser too if asked.
 func sugarmeBert(tok *Tokenizer, ourNormalizer bool) *sugar.Tokenizer {
 	t := sugar.NewTokenizer(tok.Model())
 	if ourNormalizer {

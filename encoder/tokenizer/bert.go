@@ -9,8 +9,9 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// bertNormalizer is the normaliser of BERT: control characters removed and white space made blank (clean), blanks around
-// CJK ideographs (chinese), accents stripped after NFD (accents), lower case (lower), in this order.
+// bertNormalizer is the normaliser of BERT: control characters removed and white space made blank
+// (clean), blanks around CJK ideographs (chinese), accents stripped after NFD (accents), lower case
+// (lower), in this order.
 type bertNormalizer struct {
 	clean, chinese, accents, lower bool
 	small                          [smallRunes]string // what becomes of the first characters
@@ -18,7 +19,8 @@ type bertNormalizer struct {
 	first                          *bertNormalizer // with accents set: clean and chinese alone, for stepwise
 }
 
-// smallRunes is where the scripts begin that hold marks younger than nonspacingMarks, which stay in the text.
+// smallRunes is where the scripts begin that hold marks younger than nonspacingMarks, which stay in
+// the text.
 const smallRunes = 0x7C0
 
 func parseBertNormalizer(raw json.RawMessage) (*bertNormalizer, error) {
@@ -68,8 +70,8 @@ func isChinese(r rune) bool {
 		r >= 0xF900 && r <= 0xFAFF || r >= 0x2F800 && r <= 0x2FA1F
 }
 
-// appendRune appends what becomes of r on its own. It reports false where the order of what follows may matter: a
-// combining mark that stays in the text after NFD.
+// appendRune appends what becomes of r on its own. It reports false where the order of what follows
+// may matter: a combining mark that stays in the text after NFD.
 func (n *bertNormalizer) appendRune(dst []byte, r rune) ([]byte, bool) {
 	if n.clean {
 		if r == 0 || unicode.Is(controls, r) {
@@ -135,8 +137,8 @@ func (n *bertNormalizer) normalize(dst, src *aligned) bool {
 	return true
 }
 
-// stepwise does the same one step after the other, with NFD over the whole text: for the rare text in which marks that
-// are not stripped change places.
+// stepwise does the same one step after the other, with NFD over the whole text: for the rare text
+// in which marks that are not stripped change places.
 func (n *bertNormalizer) stepwise(dst, src *aligned) {
 	steps := []normalizer{
 		n.first,
@@ -158,7 +160,8 @@ func (n *bertNormalizer) stepwise(dst, src *aligned) {
 	dst.keep(cur, 0, len(cur.b))
 }
 
-// bertPreTokenizer splits at white space, which it drops, and makes each punctuation character a word.
+// bertPreTokenizer splits at white space, which it drops, and makes each punctuation character a
+// word.
 type bertPreTokenizer struct{}
 
 func isPunctuation(r rune) bool {

@@ -2,9 +2,10 @@ package tokenizer
 
 import "unicode/utf8"
 
-// bertScanner does BertNormalizer and BertPreTokenizer in one pass over the text. ASCII words, which is nearly all of
-// English, are read where they stand; a stretch between ASCII blanks and punctuation that holds anything else goes
-// through the two steps themselves. That is exact, as such a character neither combines nor changes place.
+// bertScanner does BertNormalizer and BertPreTokenizer in one pass over the text. ASCII words,
+// which is nearly all of English, are read where they stand; a stretch between ASCII blanks and
+// punctuation that holds anything else goes through the two steps themselves. That is exact, as
+// such a character neither combines nor changes place.
 type bertScanner struct {
 	norm  *bertNormalizer
 	class [256]uint8
@@ -102,8 +103,8 @@ func (t *Tokenizer) asciiWord(s *scratch, w []byte, start int, out *output) bool
 	return true
 }
 
-// stretch returns the end of the stretch at start: the next ASCII blank or punctuation character, or in a long stretch
-// the next ideograph, which is a word of its own.
+// stretch returns the end of the stretch at start: the next ASCII blank or punctuation character,
+// or in a long stretch the next ideograph, which is a word of its own.
 func (b *bertScanner) stretch(text []byte, start int) int {
 	for i := start; i < len(text); {
 		if c := b.class[text[i]]; c == bertSpace || c == bertPunct {

@@ -7,8 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// bpe begins with the characters of a word and merges, again and again, the neighbours whose merge comes first in the
-// list of merges, the leftmost of equals. With a heap of the possible merges a word of n characters takes n log n.
+// bpe begins with the characters of a word and merges, again and again, the neighbours whose merge
+// comes first in the list of merges, the leftmost of equals. With a heap of the possible merges a
+// word of n characters takes n log n.
 type bpe struct {
 	trie         *trie
 	merges       mergeTable
@@ -308,7 +309,8 @@ func push(h []uint64, key uint64) []uint64 {
 	return h
 }
 
-// mergeTable maps a pair of tokens to the rank and the token of their merge: open addressing, at most half full.
+// mergeTable maps a pair of tokens to the rank and the token of their merge: open addressing, at
+// most half full.
 type mergeTable struct {
 	slots []mergeSlot
 	shift int

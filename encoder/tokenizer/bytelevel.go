@@ -5,7 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// byteRune is the visible character that byte-level vocabularies write for each byte (GPT-2's table); runeByte is its inverse.
+// byteRune is the visible character that byte-level vocabularies write for each byte (GPT-2's
+// table); runeByte is its inverse.
 var byteRune, runeByte = func() (to [256]rune, from map[rune]byte) {
 	from = make(map[rune]byte, 256)
 	n := rune(256)
@@ -22,7 +23,8 @@ var byteRune, runeByte = func() (to [256]rune, from map[rune]byte) {
 }()
 
 // byteLevel cuts by the pattern of GPT-2 (regex) and writes each byte as a character of its own.
-// With raw set, as the last step before BPE, it leaves the bytes as they are, and the model reads bytes.
+// With raw set, as the last step before BPE, it leaves the bytes as they are, and the model reads
+// bytes.
 type byteLevel struct {
 	prefix bool // a blank before a word that begins with none
 	regex  bool
@@ -76,7 +78,8 @@ func (byteLevelNormalizer) normalize(dst, src *aligned) bool {
 	return true
 }
 
-// decodeByteLevel appends the bytes that token stands for; a token with characters outside the table stands for itself.
+// decodeByteLevel appends the bytes that token stands for; a token with characters outside the
+// table stands for itself.
 func decodeByteLevel(dst []byte, token string) []byte {
 	start := len(dst)
 	for _, r := range token {

@@ -14,8 +14,8 @@ import (
 	"github.com/sugarme/tokenizer/decoder"
 )
 
-// Decode returns the text of ids; ids without a token are left out, and special tokens too if skipSpecial is set.
-// What normalisation took away does not come back.
+// Decode returns the text of ids; ids without a token are left out, and special tokens too if
+// skipSpecial is set. What normalisation took away does not come back.
 func (t *Tokenizer) Decode(ids []int32, skipSpecial bool) string {
 	tokens := make([]string, 0, len(ids))
 	for _, id := range ids {
@@ -39,8 +39,8 @@ func (t *Tokenizer) Decode(ids []int32, skipSpecial bool) string {
 	return strings.Join(t.decoder.DecodeChain(tokens), "")
 }
 
-// parseDecoder reads the decoder field, nil where there is none. The decoders of package sugarme serve where they are right; chain holds those
-// of our own.
+// parseDecoder reads the decoder field, nil where there is none. The decoders of package sugarme
+// serve where they are right; chain holds those of our own.
 func parseDecoder(raw json.RawMessage) (sugar.Decoder, error) {
 	if strictjson.IsNull(raw) {
 		return nil, nil
@@ -118,7 +118,8 @@ func (c chain) DecodeChain(tokens []string) []string { return c(tokens) }
 // Decode implements tokenizer.Decoder of package sugarme.
 func (c chain) Decode(tokens []string) string { return strings.Join(c(tokens), "") }
 
-// decodeBytes reads byte-level tokens. A character may be spread over tokens, so that all of them are read as one.
+// decodeBytes reads byte-level tokens. A character may be spread over tokens, so that all of them
+// are read as one.
 func decodeBytes(tokens []string) []string {
 	var b []byte
 	for _, t := range tokens {
@@ -127,7 +128,8 @@ func decodeBytes(tokens []string) []string {
 	return []string{lossy(b)}
 }
 
-// lossy returns b as text, with one U+FFFD for each longest part of it that begins a character but does not end it.
+// lossy returns b as text, with one U+FFFD for each longest part of it that begins a character but
+// does not end it.
 func lossy(b []byte) string {
 	if utf8.Valid(b) {
 		return string(b)
@@ -147,7 +149,8 @@ func lossy(b []byte) string {
 	return string(out)
 }
 
-// decodeFallback turns runs of <0x..> into text, each byte of a run that is not valid UTF-8 into U+FFFD.
+// decodeFallback turns runs of <0x..> into text, each byte of a run that is not valid UTF-8 into
+// U+FFFD.
 func decodeFallback(tokens []string) []string {
 	var out []string
 	var run []byte
@@ -183,7 +186,8 @@ func fallbackByte(t string) (byte, bool) {
 	return byte(v), err == nil
 }
 
-// decode makes blanks of the replacement character, and none of the one that was put in front of the text.
+// decode makes blanks of the replacement character, and none of the one that was put in front of
+// the text.
 func (m *metaspace) decode(tokens []string) []string {
 	out := make([]string, len(tokens))
 	for i, t := range tokens {
@@ -212,7 +216,8 @@ func (p *replace) decode(tokens []string) []string {
 	return out
 }
 
-// parseStripDecoder reads Strip, which takes up to start and stop times a character from the ends of each token.
+// parseStripDecoder reads Strip, which takes up to start and stop times a character from the ends
+// of each token.
 func parseStripDecoder(raw json.RawMessage) (sugar.Decoder, error) {
 	var f struct {
 		Content string `json:"content"`

@@ -31,7 +31,8 @@ type golden struct {
 	IDs  []int32 `json:"ids"`
 }
 
-// rustDiffers holds the ids where the goldens, which come from transformers.js, differ from Hugging Face's Rust code.
+// rustDiffers holds the ids where the goldens, which come from transformers.js, differ from Hugging
+// Face's Rust code.
 var rustDiffers = map[string][]int32{
 	// handle_chinese_chars puts blanks around CJK extension B, so that these are two unknown words.
 	"𠜎𠜱": {101, 100, 100, 102},
@@ -78,7 +79,8 @@ func TestSharedGoldens(t *testing.T) {
 	}
 }
 
-// checkSpans requires that spans lie in the text, begin and end at characters, and that Count agrees.
+// checkSpans requires that spans lie in the text, begin and end at characters, and that Count
+// agrees.
 func checkSpans(t *testing.T, tok *Tokenizer, text string, e Encoding) {
 	t.Helper()
 	if len(e.IDs) != len(e.Spans) || len(e.IDs) != len(e.TypeIDs) {

@@ -6,7 +6,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// What the steps of a pipeline may come to. Every text passes through them, and those of the file itself first.
+// What the steps of a pipeline may come to. Every text passes through them, and those of the file
+// itself first.
 const (
 	maxSteps  = 64
 	maxGrowth = 256 // bytes that one byte may become

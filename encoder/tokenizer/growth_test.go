@@ -30,7 +30,8 @@ func charsmap(key, content string) string {
 	return base64.StdEncoding.EncodeToString(append(b, content+"\x00"...))
 }
 
-// TestGrowth compares what steps say of themselves with what becomes of every character below U+30000, where those end that decompose.
+// TestGrowth compares what steps say of themselves with what becomes of every character below
+// U+30000, where those end that decompose.
 func TestGrowth(t *testing.T) {
 	precompiled := func(raw string) normalizer {
 		n, err := parsePrecompiled([]byte(`{"precompiled_charsmap":"` + raw + `"}`))

@@ -121,8 +121,8 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-// TestLinearTime requires that sixteen times the text takes nowhere near 256 times as long. What a busy machine does to one
-// measurement it does not do to twenty in a row.
+// TestLinearTime requires that sixteen times the text takes nowhere near 256 times as long. What a
+// busy machine does to one measurement it does not do to twenty in a row.
 func TestLinearTime(t *testing.T) {
 	texts := map[string]func(n int) string{
 		"word":       func(n int) string { return strings.Repeat("a", n) },
@@ -161,7 +161,8 @@ func TestLinearTime(t *testing.T) {
 	}
 }
 
-// TestLongText encodes a word of 1 MB and 10 MB of combining marks, which for the kinds that keep them are 2 MB here.
+// TestLongText encodes a word of 1 MB and 10 MB of combining marks, which for the kinds that keep
+// them are 2 MB here.
 func TestLongText(t *testing.T) {
 	for _, kind := range []string{"wordpiece", "bpe", "unigram"} {
 		tok := load(t, "testdata/"+kind+".json", Options{})

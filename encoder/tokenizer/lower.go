@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// lowerSigma returns the lower case of the Σ at byte i: ς at the end of a word, σ elsewhere (Final_Sigma of the Unicode
-// standard, as Python's str.lower has it).
+// lowerSigma returns the lower case of the Σ at byte i: ς at the end of a word, σ elsewhere
+// (Final_Sigma of the Unicode standard, as Python's str.lower has it).
 func lowerSigma(text []byte, i int) string {
 	if cased(text[:i], utf8.DecodeLastRune, func(b []byte, n int) []byte { return b[:len(b)-n] }) &&
 		!cased(text[i+len("Σ"):], utf8.DecodeRune, func(b []byte, n int) []byte { return b[n:] }) {
@@ -42,7 +42,8 @@ func caseIgnorable(r rune) bool {
 	return unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf, unicode.Lm, unicode.Sk)
 }
 
-// trimSpace returns the range [i, j) of b without white space at its ends, or its end where there is nothing else.
+// trimSpace returns the range [i, j) of b without white space at its ends, or its end where there
+// is nothing else.
 func trimSpace(b []byte, i, j int) (int, int) {
 	for i < j {
 		r, n := utf8.DecodeRune(b[i:j])

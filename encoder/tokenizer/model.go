@@ -8,8 +8,8 @@ import (
 	"searchd/internal/strictjson"
 )
 
-// model cuts a word into tokens: it appends the pieces of w to dst. Read-only and safe for concurrent use; what it needs
-// to work with comes from s.
+// model cuts a word into tokens: it appends the pieces of w to dst. Read-only and safe for
+// concurrent use; what it needs to work with comes from s.
 type model interface {
 	tokenize(dst []piece, w []byte, s *scratch) []piece
 }
@@ -142,7 +142,8 @@ func readMerge(r *strictjson.Reader) (pair [2]string, err error) {
 	return [2]string{left, right}, nil
 }
 
-// fields fills the given pointers from the model's other keys; null and missing keys leave them alone.
+// fields fills the given pointers from the model's other keys; null and missing keys leave them
+// alone.
 func (m *modelFile) fields(into map[string]any) error {
 	for key, p := range into {
 		if raw := m.rest[key]; !strictjson.IsNull(raw) {
@@ -154,7 +155,8 @@ func (m *modelFile) fields(into map[string]any) error {
 	return nil
 }
 
-// build checks the model and returns it with its vocabulary. bytes: words come as bytes, see byteLevel.
+// build checks the model and returns it with its vocabulary. bytes: words come as bytes, see
+// byteLevel.
 func (m *modelFile) build(bytes bool) (model, *vocab, error) {
 	switch m.kind {
 	case "WordPiece", "WordLevel", "BPE", "Unigram":

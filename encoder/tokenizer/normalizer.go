@@ -12,13 +12,15 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// normalizer is one step of normalisation. It writes the new text to dst and returns true, or returns false where
-// nothing changes; dst is then of no account. Implementations are read-only and safe for concurrent use.
+// normalizer is one step of normalisation. It writes the new text to dst and returns true, or
+// returns false where nothing changes; dst is then of no account. Implementations are read-only and
+// safe for concurrent use.
 type normalizer interface {
 	normalize(dst, src *aligned) bool
 }
 
-// normalizeAll takes cur through the steps and returns the text that comes out, and the one of the two that is free then.
+// normalizeAll takes cur through the steps and returns the text that comes out, and the one of the
+// two that is free then.
 func normalizeAll(steps []normalizer, cur, next *aligned) (out, free *aligned) {
 	for _, s := range steps {
 		if s.normalize(next, cur) {
@@ -44,7 +46,8 @@ func typeOf(raw json.RawMessage) (string, error) {
 // maxSequence bounds how deep Sequence may nest in itself.
 const maxSequence = 16
 
-// sequence returns the parts of a Sequence, which stand under key; depth is how deep it is nested, itself included.
+// sequence returns the parts of a Sequence, which stand under key; depth is how deep it is nested,
+// itself included.
 func sequence(raw json.RawMessage, key string, depth int) (parts []json.RawMessage, err error) {
 	if depth > maxSequence {
 		return nil, fmt.Errorf("Sequence nested deeper than %d", maxSequence)
@@ -59,7 +62,8 @@ func sequence(raw json.RawMessage, key string, depth int) (parts []json.RawMessa
 	return parts, err
 }
 
-// parseSteps reads a field that holds one part of a kind, or a Sequence of them under key, and returns them in order, Sequences flattened.
+// parseSteps reads a field that holds one part of a kind, or a Sequence of them under key, and
+// returns them in order, Sequences flattened.
 func parseSteps[S any](raw json.RawMessage, key string, depth int, parse func(kind string, raw json.RawMessage) (S, error)) ([]S, error) {
 	if strictjson.IsNull(raw) {
 		return nil, nil
@@ -229,7 +233,8 @@ func (s strip) normalize(dst, src *aligned) bool {
 	return true
 }
 
-// prepend puts a text before what is not empty. The new bytes belong to the source of the first character.
+// prepend puts a text before what is not empty. The new bytes belong to the source of the first
+// character.
 type prepend string
 
 func parsePrepend(raw json.RawMessage) (normalizer, error) {

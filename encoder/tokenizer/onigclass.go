@@ -31,7 +31,8 @@ func (o *oniguruma) escape() error {
 	return o.quantified(e.set)
 }
 
-// classItem is a character, or a set in Go's syntax: one that stands in [] as it is, or outside of [].
+// classItem is a character, or a set in Go's syntax: one that stands in [] as it is, or outside of
+// [].
 type classItem struct {
 	char rune
 	set  string
@@ -123,7 +124,8 @@ func (o *oniguruma) hex(digits string, n int) (classItem, error) {
 	return classItem{char: rune(v)}, nil
 }
 
-// property reads the rest of \p{Name}, \p{^Name} or \P{Name}: a general category by its short or long name, or a script.
+// property reads the rest of \p{Name}, \p{^Name} or \P{Name}: a general category by its short or
+// long name, or a script.
 func (o *oniguruma) property(letter rune) (classItem, error) {
 	rest := o.in[o.at:]
 	name, _, ok := strings.Cut(strings.TrimPrefix(rest, "{"), "}")
@@ -206,7 +208,8 @@ func (o *oniguruma) class() (string, error) {
 	}
 }
 
-// classItem reads one character or set inside []. A - counts as a character at the beginning and the end only.
+// classItem reads one character or set inside []. A - counts as a character at the beginning and
+// the end only.
 func (o *oniguruma) classItem(first bool) (classItem, error) {
 	rest := o.in[o.at:]
 	switch {

@@ -12,8 +12,9 @@ import (
 	"unicode/utf8"
 )
 
-// oniguruma writes a pattern, which Hugging Face's tokenizers read with Oniguruma in its own syntax, in Go's. It knows what both can do, and
-// refuses all else by name, so that no pattern is read in another way: (?m) is Go's (?s), ^ and $ mean lines, classes are of Unicode.
+// oniguruma writes a pattern, which Hugging Face's tokenizers read with Oniguruma in its own
+// syntax, in Go's. It knows what both can do, and refuses all else by name, so that no pattern is
+// read in another way: (?m) is Go's (?s), ^ and $ mean lines, classes are of Unicode.
 type oniguruma struct {
 	in     string
 	at     int
@@ -121,7 +122,8 @@ func (o *oniguruma) quantified(s string) error {
 	return err
 }
 
-// multiFolds are the neighbours that Oniguruma takes for a character like ß or ﬆ as well, where (?i) holds.
+// multiFolds are the neighbours that Oniguruma takes for a character like ß or ﬆ as well, where
+// (?i) holds.
 var multiFolds = []string{"ss", "ff", "fi", "fl", "st"}
 
 // literal writes one character that stands for itself.
@@ -140,7 +142,8 @@ func (o *oniguruma) literal(r rune) error {
 	return err
 }
 
-// foldsOtherwise reports whether r may be one of the characters beyond ASCII that fold to several, or a part of what they fold to.
+// foldsOtherwise reports whether r may be one of the characters beyond ASCII that fold to several,
+// or a part of what they fold to.
 func foldsOtherwise(r rune) bool {
 	return r >= utf8.RuneSelf && (unicode.IsLetter(r) && !unicode.Is(unicode.Lo, r) || unicode.IsMark(r))
 }
@@ -192,8 +195,8 @@ func (o *oniguruma) quantifier() (string, error) {
 	return q, nil
 }
 
-// interval reads {n}, {n,}, {,m} or {n,m} at the start of s and returns it in Go's syntax with its length in s, and whether it is {n}. Any
-// other { stands for itself, with length 0.
+// interval reads {n}, {n,}, {,m} or {n,m} at the start of s and returns it in Go's syntax with its
+// length in s, and whether it is {n}. Any other { stands for itself, with length 0.
 func interval(s string) (q string, n int, exact bool, err error) {
 	body, _, ok := strings.Cut(s[1:], "}")
 	low, high, comma := strings.Cut(body, ",")
@@ -264,7 +267,8 @@ func (o *oniguruma) open() error {
 		case c == ':' && flags != "" && flags != "-":
 			return o.begin(n, `(?`+flags+`:`, fold)
 		case c == ')' && flags != "" && flags != "-":
-			// In Oniguruma such options hold in all alternatives that follow, which makes a group of them behind something.
+			// In Oniguruma such options hold in all alternatives that follow, which makes a group
+			// of them behind something.
 			if !o.first || o.last != 0 || o.at > 0 && o.in[o.at-1] != '(' && o.in[o.at-1] != ':' {
 				return fmt.Errorf("%s is supported at the beginning of the pattern or of a group only", rest[:n])
 			}

@@ -7,8 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// pipe is the state of pre-tokenisation: the text and the words that it is cut into so far, in order, none empty.
-// A step reads words by eachWord and gives its own by add; one that rewrites the text does so by rewrite.
+// pipe is the state of pre-tokenisation: the text and the words that it is cut into so far, in
+// order, none empty. A step reads words by eachWord and gives its own by add; one that rewrites the
+// text does so by rewrite.
 type pipe struct {
 	cur, tmp *aligned
 	words    []span // ranges of cur.b
@@ -211,7 +212,8 @@ func (s runeSplit) split(p *pipe) {
 	})
 }
 
-// whitespace keeps runs of word characters and runs of other characters that are not white space: \w+|[^\w\s]+
+// whitespace keeps runs of word characters and runs of other characters that are not white space:
+// \w+|[^\w\s]+
 type whitespace struct{}
 
 func isWord(r rune) bool {

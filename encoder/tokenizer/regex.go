@@ -7,9 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// translated is a regular expression of Oniguruma in Go's syntax. Patterns of the GPT family end with \s+(?!\S)|\s+,
-// which leaves the last blank of a run to the word after it. Go knows no look-ahead: the expression is compiled without
-// that alternative, and group backOff, which is the \s+ at its end, is shortened by hand.
+// translated is a regular expression of Oniguruma in Go's syntax. Patterns of the GPT family end
+// with \s+(?!\S)|\s+, which leaves the last blank of a run to the word after it. Go knows no
+// look-ahead: the expression is compiled without that alternative, and group backOff, which is the
+// \s+ at its end, is shortened by hand.
 type translated struct {
 	re      *regexp.Regexp
 	backOff int

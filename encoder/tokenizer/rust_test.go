@@ -14,8 +14,9 @@ import (
 	"github.com/sugarme/tokenizer/spm"
 )
 
-// rustRecord is a line of testdata/rust.jsonl: a pipeline and what Hugging Face's tokenizers 0.23.2 (Rust) makes of some
-// texts with it. The texts are random strings of characters that are hard for one step or another.
+// rustRecord is a line of testdata/rust.jsonl: a pipeline and what Hugging Face's tokenizers 0.23.2
+// (Rust) makes of some texts with it. The texts are random strings of characters that are hard for
+// one step or another.
 type rustRecord struct {
 	Name        string
 	Model       string                     // bytes: one token per byte; words: every word is unknown

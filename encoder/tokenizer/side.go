@@ -10,10 +10,12 @@ const (
 	Left
 )
 
-// CutsLeft reports whether texts are cut on the left; SideOfFile stands for the tokenizer's own side.
+// CutsLeft reports whether texts are cut on the left; SideOfFile stands for the tokenizer's own
+// side.
 func (t *Tokenizer) CutsLeft(s Side) bool { return s == Left || s == SideOfFile && t.left }
 
-// EncodeSide is Encode for a text that is cut at another end than the tokenizer's own, which SideOfFile stands for.
+// EncodeSide is Encode for a text that is cut at another end than the tokenizer's own, which
+// SideOfFile stands for.
 func (t *Tokenizer) EncodeSide(text string, maxLen int, s Side) Encoding {
 	return t.encode(text, t.template.single, maxLen, t.CutsLeft(s))
 }

@@ -276,7 +276,8 @@ func scanLlama(b []byte, i, digits int) int {
 	return spaces(b, i, end)
 }
 
-// contraction returns the length of 's 't 're 've 'm 'll or 'd at the start of b in either case, 0 where there is none.
+// contraction returns the length of 's 't 're 've 'm 'll or 'd at the start of b in either case, 0
+// where there is none.
 func contraction(b []byte) int {
 	if len(b) < 2 || b[0] != '\'' {
 		return 0

@@ -9,7 +9,8 @@ import (
 	sugarnorm "github.com/sugarme/tokenizer/normalizer"
 )
 
-// foreign lets a model of package sugarme work in this pipeline; ours are faster where it has the same kind.
+// foreign lets a model of package sugarme work in this pipeline; ours are faster where it has the
+// same kind.
 type foreign struct{ m sugar.Model }
 
 func (f foreign) tokenize(dst []piece, w []byte, _ *scratch) []piece {
@@ -50,8 +51,9 @@ func (v *vocab) ids() map[string]int {
 	return ids
 }
 
-// Model returns t's model, without normalisation, pre-tokenisation and added tokens, behind the interface of package
-// sugarme, for use in pipelines built with it. Offsets are bytes of the sequence. Safe for concurrent use.
+// Model returns t's model, without normalisation, pre-tokenisation and added tokens, behind the
+// interface of package sugarme, for use in pipelines built with it. Offsets are bytes of the
+// sequence. Safe for concurrent use.
 func (t *Tokenizer) Model() sugar.Model { return sugarModel{t} }
 
 type sugarModel struct{ t *Tokenizer }
@@ -111,8 +113,8 @@ func (m sugarModel) GetVocabSize() int { return m.t.vocab.count }
 // Save returns an error.
 func (m sugarModel) Save(string, ...string) error { return errNoSave }
 
-// Normalizer returns t's normalisation behind the interface of package sugarme, whose own strips no accents where
-// strip_accents is null. Safe for concurrent use.
+// Normalizer returns t's normalisation behind the interface of package sugarme, whose own strips no
+// accents where strip_accents is null. Safe for concurrent use.
 func (t *Tokenizer) Normalizer() sugarnorm.Normalizer { return sugarNormalizer{t} }
 
 type sugarNormalizer struct{ t *Tokenizer }

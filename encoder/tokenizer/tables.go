@@ -2,10 +2,11 @@ package tokenizer
 
 import "unicode"
 
-// The categories of characters as Hugging Face's tokenizers have them: its crates (unicode_categories 0.1.1,
-// unicode-normalization-alignments 0.1.12) stand at early versions of Unicode and do not follow the newer ones, so that
-// the tables of package unicode would strip and split characters that a checkpoint's vocabulary was trained with.
-// Measured over all code points against tokenizers 0.23.
+// The categories of characters as Hugging Face's tokenizers have them: its crates
+// (unicode_categories 0.1.1, unicode-normalization-alignments 0.1.12) stand at early versions of
+// Unicode and do not follow the newer ones, so that the tables of package unicode would strip and
+// split characters that a checkpoint's vocabulary was trained with. Measured over all code points
+// against tokenizers 0.23.
 
 // nonspacingMarks is category Mn: what BertNormalizer strips after NFD.
 var nonspacingMarks = &unicode.RangeTable{
@@ -200,7 +201,8 @@ var punctuation = &unicode.RangeTable{
 	},
 }
 
-// controls is Cc, Cf, Co and U+FFFD without tab, line feed and carriage return: what clean_text removes.
+// controls is Cc, Cf, Co and U+FFFD without tab, line feed and carriage return: what clean_text
+// removes.
 var controls = &unicode.RangeTable{
 	R16: []unicode.Range16{
 		{0x0001, 0x0008, 1}, {0x000b, 0x000c, 1}, {0x000e, 0x001f, 1}, {0x007f, 0x009f, 1},
@@ -215,7 +217,8 @@ var controls = &unicode.RangeTable{
 	},
 }
 
-// undecomposed holds the characters whose compatibility decomposition is newer than the normalisation crate.
+// undecomposed holds the characters whose compatibility decomposition is newer than the
+// normalisation crate.
 var undecomposed = &unicode.RangeTable{
 	R16: []unicode.Range16{
 		{0x32ff, 0x32ff, 1}, {0xa7f2, 0xa7f4, 1}, {0xab69, 0xab69, 1},
@@ -226,7 +229,8 @@ var undecomposed = &unicode.RangeTable{
 	},
 }
 
-// inert holds the characters that the normalisation crate does not know: they neither decompose nor change places.
+// inert holds the characters that the normalisation crate does not know: they neither decompose nor
+// change places.
 var inert = &unicode.RangeTable{
 	R16: []unicode.Range16{
 		{0x07fd, 0x07fd, 1}, {0x0898, 0x089f, 1}, {0x08ca, 0x08d3, 1}, {0x09fe, 0x09fe, 1},

@@ -39,7 +39,8 @@ func (t *Tokenizer) wrap(begin, end string) error {
 	return nil
 }
 
-// unwrap takes the special tokens away that stand next to a text, begin before and end behind it, however often.
+// unwrap takes the special tokens away that stand next to a text, begin before and end behind it,
+// however often.
 func (t *Tokenizer) unwrap(begin, end string) {
 	for i, token := range []string{begin, end} {
 		id, ok := t.ID(token)

@@ -11,20 +11,24 @@ import (
 
 // Options change what tokenizer.json says. The zero value changes nothing.
 type Options struct {
-	// LowerCase lower-cases a text before anything else, as do_lower_case of sentence_bert_config.json asks.
+	// LowerCase lower-cases a text before anything else, as do_lower_case of
+	// sentence_bert_config.json asks.
 	LowerCase bool
 	// Truncate is the end at which a text is cut, as truncation_side of tokenizer_config.json says.
 	Truncate Side
-	// Bert replaces what a BertNormalizer says, as the classes of transformers do by tokenizer_config.json. Where the
-	// normalizer is another one, or nothing, it has no effect.
+	// Bert replaces what a BertNormalizer says, as the classes of transformers do by
+	// tokenizer_config.json. Where the normalizer is another one, or nothing, it has no effect.
 	Bert *BertSettings
-	// PrefixSpace replaces add_prefix_space of a pre_tokenizer that is a ByteLevel. Nil: that of tokenizer.json.
+	// PrefixSpace replaces add_prefix_space of a pre_tokenizer that is a ByteLevel. Nil: that of
+	// tokenizer.json.
 	PrefixSpace *bool
-	// Begin and End are special tokens around each text, as add_bos_token and add_eos_token of tokenizer_config.json ask
-	// for, where the template of tokenizer.json does not put them. Empty: none.
+	// Begin and End are special tokens around each text, as add_bos_token and add_eos_token of
+	// tokenizer_config.json ask for, where the template of tokenizer.json does not put them. Empty:
+	// none.
 	Begin, End string
-	// NotBegin and NotEnd are special tokens that do not stand around texts, as add_bos_token and add_eos_token say where they are false: the
-	// template of tokenizer.json loses them there. Empty, or not in the vocabulary: it loses none.
+	// NotBegin and NotEnd are special tokens that do not stand around texts, as add_bos_token and
+	// add_eos_token say where they are false: the template of tokenizer.json loses them there.
+	// Empty, or not in the vocabulary: it loses none.
 	NotBegin, NotEnd string
 }
 
@@ -42,9 +46,9 @@ type Span struct{ Start, End int }
 type Encoding struct {
 	IDs     []int32
 	TypeIDs []int32
-	// Spans says where each token comes from, whole characters, also through normalisation; tokens of byte-level and
-	// byte-fallback models may share a character. Special tokens of the template have the zero Span. In a pair the spans
-	// of the second text refer to that text.
+	// Spans says where each token comes from, whole characters, also through normalisation; tokens
+	// of byte-level and byte-fallback models may share a character. Special tokens of the template
+	// have the zero Span. In a pair the spans of the second text refer to that text.
 	Spans     []Span
 	Truncated bool // ids were left out because of the limit
 }
@@ -74,8 +78,9 @@ type Tokenizer struct {
 	scratches sync.Pool
 }
 
-// New reads a tokenizer.json. What it holds of the length of texts is checked, and counts in EncodeStored alone; padding is ignored.
-// It returns an error that names the field, its value and what is allowed.
+// New reads a tokenizer.json. What it holds of the length of texts is checked, and counts in
+// EncodeStored alone; padding is ignored. It returns an error that names the field, its value and
+// what is allowed.
 func New(tokenizerJSON []byte, o Options) (*Tokenizer, error) {
 	f, err := readFile(tokenizerJSON)
 	if err != nil {
@@ -166,10 +171,12 @@ func lastByteLevel(cuts []preTokenizer) *byteLevel {
 	return b
 }
 
-// Replaced says how Options.Bert, PrefixSpace, Begin, End, NotBegin and NotEnd changed what tokenizer.json says, in words that are others for another change; none if they did not.
+// Replaced says how Options.Bert, PrefixSpace, Begin, End, NotBegin and NotEnd changed what
+// tokenizer.json says, in words that are others for another change; none if they did not.
 func (t *Tokenizer) Replaced() string { return t.replaced }
 
-// StoredLength is max_length of the truncation in tokenizer.json, 0 if there is none. Only EncodeStored goes by it.
+// StoredLength is max_length of the truncation in tokenizer.json, 0 if there is none. Only
+// EncodeStored goes by it.
 func (t *Tokenizer) StoredLength() int { return t.stored }
 
 // Size returns one more than the largest id.
@@ -196,9 +203,10 @@ func (t *Tokenizer) ID(token string) (int32, bool) {
 	return max(id, 0), id >= 0
 }
 
-// Encode returns the ids of text with the special tokens of the template. If there are more than maxLen, the first ids
-// of the text, or the last where texts are cut on the left, and all special tokens stay; 0 means no limit. With a maxLen
-// below the number of special tokens only the first maxLen of these stay.
+// Encode returns the ids of text with the special tokens of the template. If there are more than
+// maxLen, the first ids of the text, or the last where texts are cut on the left, and all special
+// tokens stay; 0 means no limit. With a maxLen below the number of special tokens only the first
+// maxLen of these stay.
 func (t *Tokenizer) Encode(text string, maxLen int) Encoding {
 	return t.encode(text, t.template.single, maxLen, t.left)
 }
@@ -216,8 +224,9 @@ func (t *Tokenizer) encode(text string, parts []templatePart, maxLen int, left b
 	return assemble(parts, maxLen, t.run(text, output{limit: limit, left: left, keep: true}))
 }
 
-// EncodePair returns the ids of two texts in the template for pairs. If there are more than maxLen, ids are taken from
-// the longer text, at the end where texts are cut, and where both must give, both keep half (the strategy longest_first).
+// EncodePair returns the ids of two texts in the template for pairs. If there are more than maxLen,
+// ids are taken from the longer text, at the end where texts are cut, and where both must give,
+// both keep half (the strategy longest_first).
 func (t *Tokenizer) EncodePair(a, b string, maxLen int) Encoding {
 	parts := t.template.pair
 	limit := math.MaxInt
@@ -382,7 +391,8 @@ func (t *Tokenizer) run(text string, out output) output {
 	return out
 }
 
-// prepare makes s.text valid UTF-8, in lower case if asked, and returns where each byte of it came from.
+// prepare makes s.text valid UTF-8, in lower case if asked, and returns where each byte of it came
+// from.
 func (t *Tokenizer) prepare(s *scratch) *aligned {
 	s.lowered.reset()
 	var buf [utf8.UTFMax]byte
@@ -437,7 +447,8 @@ func (t *Tokenizer) gap(s *scratch, i, j int, out *output) bool {
 	return more
 }
 
-// words cuts range w of cur into words and encodes them. origin is where the source of cur begins in s.text.
+// words cuts range w of cur into words and encodes them. origin is where the source of cur begins
+// in s.text.
 func (t *Tokenizer) words(s *scratch, cur, next *aligned, w span, origin int, out *output) bool {
 	if w.start == w.end {
 		return true

@@ -157,7 +157,8 @@ func TestWordCache(t *testing.T) {
 	}
 }
 
-// TestUnigramPenalty has an unknown x before a y with a high score: without the penalty that would beat xy.
+// TestUnigramPenalty has an unknown x before a y with a high score: without the penalty that would
+// beat xy.
 func TestUnigramPenalty(t *testing.T) {
 	tok, err := New([]byte(`{"model":{"type":"Unigram","unk_id":0,"vocab":[["<unk>",0],["y",3],["xy",-5]]}}`), Options{})
 	if err != nil {

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// trie finds the tokens of a vocabulary that begin at a place of a text. Nodes are numbered breadth first, so that the
-// children of node n are the nodes first[n] to first[n+1]-1 and their bytes lie side by side in label: nine bytes a node.
-// Read-only after buildTrie, safe for concurrent use.
+// trie finds the tokens of a vocabulary that begin at a place of a text. Nodes are numbered breadth
+// first, so that the children of node n are the nodes first[n] to first[n+1]-1 and their bytes lie
+// side by side in label: nine bytes a node. Read-only after buildTrie, safe for concurrent use.
 type trie struct {
 	label []byte
 	first []uint32

@@ -51,7 +51,8 @@ func TestBertScannerTwin(t *testing.T) {
 	}
 }
 
-// TestUnicodeFormTwin compares the own composition, written for long runs of marks, with package norm on short ones.
+// TestUnicodeFormTwin compares the own composition, written for long runs of marks, with package
+// norm on short ones.
 func TestUnicodeFormTwin(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for _, f := range []norm.Form{norm.NFC, norm.NFD, norm.NFKC, norm.NFKD} {
@@ -76,7 +77,8 @@ func TestUnicodeFormTwin(t *testing.T) {
 	}
 }
 
-// TestMergeTwin compares the heap with looking at every pair, and both with merging in the order of the list.
+// TestMergeTwin compares the heap with looking at every pair, and both with merging in the order of
+// the list.
 func TestMergeTwin(t *testing.T) {
 	tok := load(t, "testdata/bpe.json", Options{})
 	b := tok.model.(*bpe)
@@ -160,7 +162,8 @@ func TestWordPieceTwin(t *testing.T) {
 	}
 }
 
-// TestSugarmePipeline runs the pipeline of package sugarme with our model and normaliser: the same ids.
+// TestSugarmePipeline runs the pipeline of package sugarme with our model and normaliser: the same
+// ids.
 func TestSugarmePipeline(t *testing.T) {
 	tok := load(t, "testdata/wordpiece.json", Options{})
 	theirs := sugarmeBert(tok, true)

@@ -8,10 +8,10 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// unicodeForm is NFC, NFD, NFKC or NFKD. It differs from package norm in two points: characters decomposed only by newer
-// versions of Unicode stay (see undecomposed), and a run of more than 30 combining marks is not broken up by U+034F.
-// Where characters compose or change places, all of the segment, that is a starter with what combines with it, has the
-// source range of the segment.
+// unicodeForm is NFC, NFD, NFKC or NFKD. It differs from package norm in two points: characters
+// decomposed only by newer versions of Unicode stay (see undecomposed), and a run of more than 30
+// combining marks is not broken up by U+034F. Where characters compose or change places, all of the
+// segment, that is a starter with what combines with it, has the source range of the segment.
 type unicodeForm struct {
 	form      norm.Form
 	decompose norm.Form // NFD or NFKD
@@ -71,7 +71,8 @@ func (u unicodeForm) frozen(r rune) bool {
 	return r >= smallRunes && (unicode.Is(inert, r) || u.decompose == norm.NFKD && unicode.Is(undecomposed, r))
 }
 
-// segment returns the length of the segment at the start of b, and how many characters after its first it holds.
+// segment returns the length of the segment at the start of b, and how many characters after its
+// first it holds.
 func (u unicodeForm) segment(b []byte) (n, marks int) {
 	r, n := utf8.DecodeRune(b)
 	if u.frozen(r) || !u.compose && r < utf8.RuneSelf {
@@ -111,8 +112,8 @@ type markedRune struct {
 	at  span
 }
 
-// rewrite appends the segment that is bytes [i, j) of src, of any length, by the algorithm of the standard (UAX 15).
-// What is not composed keeps the range of the character that it came from.
+// rewrite appends the segment that is bytes [i, j) of src, of any length, by the algorithm of the
+// standard (UAX 15). What is not composed keeps the range of the character that it came from.
 func (u unicodeForm) rewrite(dst, src *aligned, i, j int) {
 	whole := src.source(i, j)
 	runes := make([]markedRune, 0, 8)
@@ -149,7 +150,8 @@ func (u unicodeForm) rewrite(dst, src *aligned, i, j int) {
 	}
 }
 
-// composeRunes replaces a starter and a following character that is not blocked by their composite, in place.
+// composeRunes replaces a starter and a following character that is not blocked by their composite,
+// in place.
 func composeRunes(runes []markedRune) []markedRune {
 	out := runes[:0]
 	starter := -1

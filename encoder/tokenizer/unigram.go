@@ -11,8 +11,9 @@ import (
 // unkPenalty is what an unknown character scores below the worst token.
 const unkPenalty = 10
 
-// unigram takes the tokens whose scores have the largest sum (Viterbi, from left to right, the first of equals).
-// Neighbouring unknown characters are one token. With byteFallback unknown characters become their bytes.
+// unigram takes the tokens whose scores have the largest sum (Viterbi, from left to right, the
+// first of equals). Neighbouring unknown characters are one token. With byteFallback unknown
+// characters become their bytes.
 type unigram struct {
 	trie         *trie
 	scores       []float64 // by id
@@ -22,7 +23,8 @@ type unigram struct {
 	bytes        [256]int32
 }
 
-// step is the best way to reach a place of the word: the token before it, from where, and the sum of the scores.
+// step is the best way to reach a place of the word: the token before it, from where, and the sum
+// of the scores.
 type step struct {
 	score float64
 	from  int32 // -1: not reached

@@ -15,7 +15,8 @@ const (
 	maxID      = 1<<31 - 2
 )
 
-// vocab is the vocabulary of a model: tokens by id and ids by token. Ids may have gaps; tokens of no id are "".
+// vocab is the vocabulary of a model: tokens by id and ids by token. Ids may have gaps; tokens of
+// no id are "".
 type vocab struct {
 	tokens []string
 	count  int
@@ -110,7 +111,8 @@ func checkToken(token string, count int) error {
 	return nil
 }
 
-// byteTokens returns the ids of <0x00> to <0xFF>, -1 for those that the vocabulary lacks, and whether all are there.
+// byteTokens returns the ids of <0x00> to <0xFF>, -1 for those that the vocabulary lacks, and
+// whether all are there.
 func (v *vocab) byteTokens() (ids [256]int32, all bool) {
 	all = true
 	for b := range ids {

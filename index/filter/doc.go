@@ -20,22 +20,26 @@
 //	value      = string | number | "true" | "false"
 //	string     = "'" text "'" | '"' text '"'        a quote inside is written twice: 'it''s'
 //
-// Keywords are understood in any case; NOT binds tighter than AND, AND tighter than OR.
-// A text has at most [MaxLength] bytes, is nested at most [MaxDepth] deep and lists at most [MaxList]
-// values after IN.
+// Keywords are understood in any case; NOT binds tighter than AND, AND tighter than OR. A text has
+// at most [MaxLength] bytes, is nested at most [MaxDepth] deep and lists at most [MaxList] values
+// after IN.
 //
 // # Meaning
 //
-// A field of a document holds any number of values, each a string, a number, a boolean, a date, or [Present], of which only EXISTS knows.
+// A field of a document holds any number of values, each a string, a number, a boolean, a date, or
+// [Present], of which only EXISTS knows.
 //   - A condition holds if it holds for at least one value of the field.
 //   - != is the negation of =, so it also holds where the field is missing; NOT IN likewise.
 //   - IN [] holds for no document, NOT IN [] for all.
-//   - Values of different kinds are never equal and never ordered: year = '2020' does not match the number 2020.
+//   - Values of different kinds are never equal and never ordered: year = '2020' does not match the
+//     number 2020.
 //   - Integers of less than 2^64 are exact, negative ones too; other numbers are float64.
-//   - A string that reads as YYYY-MM-DD (midnight UTC), or as that with a time of day as RFC 3339, Python or SQL
-//     write it (UTC without an offset), is also a date, to the microsecond. If the filter names a date, dates are
-//     compared; otherwise strings are, byte by byte.
-//   - Strings longer than [MaxString] bytes are compared by their first MaxString bytes and a hash of the whole.
+//   - A string that reads as YYYY-MM-DD (midnight UTC), or as that with a time of day as RFC 3339,
+//     Python or SQL write it (UTC without an offset), is also a date, to the microsecond. If the
+//     filter names a date, dates are compared; otherwise strings are, byte by byte.
+//   - Strings longer than [MaxString] bytes are compared by their first MaxString bytes and a hash
+//     of the whole.
 //   - EXISTS holds if the field has a value; null, an empty list and an object are no values.
-//   - After [WithID] the conditions =, !=, IN and NOT IN of id and _id hold for the id of a document that has no value of that field.
+//   - After [WithID] the conditions =, !=, IN and NOT IN of id and _id hold for the id of a
+//     document that has no value of that field.
 package filter

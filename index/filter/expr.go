@@ -6,10 +6,11 @@ import (
 	"unicode"
 )
 
-// Expr is a parsed filter: And, Or, Not, Compare, In or Exists, and after [WithID] OfID. It is immutable and safe for concurrent use.
+// Expr is a parsed filter: And, Or, Not, Compare, In or Exists, and after [WithID] OfID. It is
+// immutable and safe for concurrent use.
 type Expr interface {
-	// Match says whether a document with these values passes. values maps a field's whole name, dots
-	// included, to what Values takes.
+	// Match says whether a document with these values passes. values maps a field's whole name,
+	// dots included, to what Values takes.
 	Match(values map[string]any) bool
 	// String returns a filter that parses to an equal Expr.
 	String() string
@@ -55,7 +56,8 @@ type (
 	Or []Expr
 	// Not holds if Expr does not.
 	Not struct{ Expr Expr }
-	// Compare holds if a value of Field stands in the relation Op to Value; for NotEqual, if none is equal.
+	// Compare holds if a value of Field stands in the relation Op to Value; for NotEqual, if none
+	// is equal.
 	Compare struct {
 		Field string
 		Op    Op
@@ -233,7 +235,8 @@ func keyword(word string) string {
 	return ""
 }
 
-// Fields returns the names of the fields that e asks for, each once, in the order of their first use; those of an OfID are none.
+// Fields returns the names of the fields that e asks for, each once, in the order of their first
+// use; those of an OfID are none.
 func Fields(e Expr) []string {
 	var names []string
 	seen := map[string]bool{}

@@ -5,10 +5,12 @@ import (
 	"strconv"
 )
 
-// DocumentID is the name under which the values of a document have its id, for [OfID]. No filter can name it.
+// DocumentID is the name under which the values of a document have its id, for [OfID]. No filter
+// can name it.
 const DocumentID = "\x00id"
 
-// OfID holds where Own does and, of documents without a value of Own.Field, where the id is one of IDs.
+// OfID holds where Own does and, of documents without a value of Own.Field, where the id is one of
+// IDs.
 type OfID struct {
 	Own In
 	IDs []string
@@ -28,8 +30,8 @@ func (e OfID) Match(values map[string]any) bool {
 // String implements Expr.
 func (e OfID) String() string { return e.Own.String() }
 
-// WithID returns e with every =, !=, IN and NOT IN of a field named id or _id asking for the id of a document that has no such field. A
-// number stands for its digits.
+// WithID returns e with every =, !=, IN and NOT IN of a field named id or _id asking for the id of
+// a document that has no such field. A number stands for its digits.
 func WithID(e Expr) Expr {
 	switch e := e.(type) {
 	case And:

@@ -9,7 +9,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// drawNumber returns an integer of less than 2^64, most often near an edge of float64, as a value of a field and as what it is.
+// drawNumber returns an integer of less than 2^64, most often near an edge of float64, as a value
+// of a field and as what it is.
 func drawNumber(t *rapid.T) (any, *big.Int) {
 	edge := rapid.SampledFrom([]uint64{0, 1 << 52, 1 << 53, 1 << 54, 1 << 60, 1 << 63, 1<<64 - 2048}).Draw(t, "edge")
 	mag := edge + rapid.Uint64Range(0, 2047).Draw(t, "more")
@@ -34,7 +35,8 @@ func drawNumber(t *rapid.T) (any, *big.Int) {
 	return json.Number(text), n
 }
 
-// TestNumbersAreExact compares integers, as fields hold them and as filters write them, with math/big.
+// TestNumbersAreExact compares integers, as fields hold them and as filters write them, with
+// math/big.
 func TestNumbersAreExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		x, m := drawNumber(t)
@@ -66,7 +68,8 @@ func TestNumbersAreExact(t *testing.T) {
 	})
 }
 
-// TestFloatsBeyondIntegers: what is no integer of less than 2^64 is a float64, before and behind the integers.
+// TestFloatsBeyondIntegers: what is no integer of less than 2^64 is a float64, before and behind
+// the integers.
 func TestFloatsBeyondIntegers(t *testing.T) {
 	ordered := []any{-1e300, -0x1p64, json.Number("-18446744073709551615"), -0x1p63, 0.0, 0x1p53, 1<<53 + 1, json.Number("18446744073709551615"), json.Number("18446744073709551616"), 1e300}
 	for i, x := range ordered {

@@ -75,7 +75,8 @@ func Parse(s string) (Expr, error) {
 	return e, nil
 }
 
-// parser is one function per rule of the grammar; tok is the token that has been read and not yet used.
+// parser is one function per rule of the grammar; tok is the token that has been read and not yet
+// used.
 type parser struct {
 	scanner
 	tok token

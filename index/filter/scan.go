@@ -95,7 +95,8 @@ func (s *scanner) next() (token, error) {
 	return s.word()
 }
 
-// quoted reads up to the quote that is not doubled. Backquotes cannot be doubled: no field name holds one.
+// quoted reads up to the quote that is not doubled. Backquotes cannot be doubled: no field name
+// holds one.
 func (s *scanner) quoted(quote byte, kind tokenKind, what string) (token, error) {
 	start := s.pos
 	var b strings.Builder

@@ -57,14 +57,16 @@ type Value struct {
 	Time int64   // Date: microseconds since 1970 UTC
 }
 
-// MaxOff is the largest magnitude of an Off: half the distance between neighbours of float64 below 2^64.
+// MaxOff is the largest magnitude of an Off: half the distance between neighbours of float64 below
+// 2^64.
 const MaxOff = 1 << 10
 
-// Wide says of a Number that it is so large that several integers share its float64: 2^53 or more, or -2^53 or less.
+// Wide says of a Number that it is so large that several integers share its float64: 2^53 or more,
+// or -2^53 or less.
 func (v Value) Wide() bool { return v.Kind == Number && math.Abs(v.Num) >= 1<<53 }
 
-// Compare orders v and w: negative if v is smaller, 0 if equal. ok is false if their kinds differ or are
-// Opaque.
+// Compare orders v and w: negative if v is smaller, 0 if equal. ok is false if their kinds differ
+// or are Opaque.
 func (v Value) Compare(w Value) (order int, ok bool) {
 	if v.Kind != w.Kind || v.Kind == Opaque {
 		return 0, false
@@ -79,8 +81,8 @@ func (v Value) Compare(w Value) (order int, ok bool) {
 	}
 }
 
-// Key is the text by which a string is compared: Str if it has at most MaxString bytes, else its first MaxString
-// bytes and the SHA-256 of the whole in hexadecimal.
+// Key is the text by which a string is compared: Str if it has at most MaxString bytes, else its
+// first MaxString bytes and the SHA-256 of the whole in hexadecimal.
 func (v Value) Key() string {
 	if len(v.Str) <= MaxString {
 		return v.Str
@@ -103,7 +105,8 @@ func (v Value) String() string {
 	return quote(v.Str)
 }
 
-// number writes a Number so that it is read as the same one: an integer that shares its float64 with others has all its digits.
+// number writes a Number so that it is read as the same one: an integer that shares its float64
+// with others has all its digits.
 func (v Value) number() string {
 	const end = 1 << 64 // from here on there is nothing but float64
 	if !v.Wide() || math.Abs(v.Num) > end || math.Abs(v.Num) == end && v.Off == 0 {
@@ -122,9 +125,9 @@ func (v Value) number() string {
 
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
-// Values appends to dst the values that a field holding x has. A string that reads as a date gives two, the
-// string and the date. x is a string, bool, float64, int, json.Number, Present or a list of those, as []any; whatever else it is, or a list
-// holds, has no values.
+// Values appends to dst the values that a field holding x has. A string that reads as a date gives
+// two, the string and the date. x is a string, bool, float64, int, json.Number, Present or a list
+// of those, as []any; whatever else it is, or a list holds, has no values.
 func Values(dst []Value, x any) []Value {
 	switch x := x.(type) {
 	case []any:
@@ -185,8 +188,9 @@ func integer(negative bool, mag uint64) Value {
 	return v
 }
 
-// ParseNumber returns the Number that a decimal text stands for: an integer of less than 2^64, however it is written, exactly, and anything
-// else as the nearest float64. ok is false if it is no number or not finite.
+// ParseNumber returns the Number that a decimal text stands for: an integer of less than 2^64,
+// however it is written, exactly, and anything else as the nearest float64. ok is false if it is no
+// number or not finite.
 func ParseNumber(text string) (v Value, ok bool) {
 	f, err := strconv.ParseFloat(text, 64)
 	if err != nil {
@@ -200,7 +204,8 @@ func ParseNumber(text string) (v Value, ok bool) {
 	return v, ok
 }
 
-// magnitude reads the integer that a decimal text stands for, without its sign. ok is false if it is none or too large.
+// magnitude reads the integer that a decimal text stands for, without its sign. ok is false if it
+// is none or too large.
 func magnitude(text string) (mag uint64, ok bool) {
 	text = strings.TrimLeft(text, "+-")
 	if mag, err := strconv.ParseUint(text, 10, 64); err == nil {

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestAdversarialSets builds what breaks other implementations, and asks each stored vector for itself.
+// TestAdversarialSets builds what breaks other implementations, and asks each stored vector for
+// itself.
 func TestAdversarialSets(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 3))
 	const dim = 24
@@ -91,7 +92,8 @@ func TestAdversarialSets(t *testing.T) {
 	}
 }
 
-// selfRecall is the share of vectors that find themselves, or a copy, as their nearest neighbor with the default beam.
+// selfRecall is the share of vectors that find themselves, or a copy, as their nearest neighbor
+// with the default beam.
 func selfRecall(t *testing.T, g *Graph, base [][]float32) float64 {
 	t.Helper()
 	hits := 0

@@ -27,8 +27,9 @@ type running struct {
 	again bool // it was asked for while it ran
 }
 
-// start runs do in a goroutine of its own, unless the graph is closed. A job that is running already is run once more behind that: it
-// may have looked before what it is asked for now. It returns what says that the job is done; nil after Close.
+// start runs do in a goroutine of its own, unless the graph is closed. A job that is running
+// already is run once more behind that: it may have looked before what it is asked for now. It
+// returns what says that the job is done; nil after Close.
 func (g *Graph) start(j job, do func(ctx context.Context)) <-chan struct{} {
 	b := &g.background
 	b.Lock()
@@ -84,9 +85,9 @@ func (g *Graph) Wait() {
 	}
 }
 
-// Close stops what runs in the background, waits for its end, and lets nothing begin there any more. The graph can
-// still be used, but for what a source that is gone would have to answer. Needed before a source is closed; without
-// one, a graph may simply be forgotten.
+// Close stops what runs in the background, waits for its end, and lets nothing begin there any
+// more. The graph can still be used, but for what a source that is gone would have to answer.
+// Needed before a source is closed; without one, a graph may simply be forgotten.
 func (g *Graph) Close() {
 	g.background.Lock()
 	g.background.closed = true

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// TestCompactionBesideWriters deletes, adds and copies while the graph is being compacted again and again.
+// TestCompactionBesideWriters deletes, adds and copies while the graph is being compacted again and
+// again.
 func TestCompactionBesideWriters(t *testing.T) {
 	const n, dim = 4000, 16
 	base := clustered(1, 3*n, dim)
@@ -121,7 +122,8 @@ func TestCloseStopsTheBackground(t *testing.T) {
 	}
 }
 
-// TestAddAloneCalibrates fills a graph by Add only and wants the beam width to reach its target by itself.
+// TestAddAloneCalibrates fills a graph by Add only and wants the beam width to reach its target by
+// itself.
 func TestAddAloneCalibrates(t *testing.T) {
 	base, queries := clustered(1, 5000, 48), clustered(2, 200, 48)
 	g, err := New(Options{Dim: 48, M: 6, EfConstruction: 40, TargetRecall: 0.99, ExactBelow: -1})
@@ -172,7 +174,8 @@ func TestJournalOrder(t *testing.T) {
 	}
 }
 
-// TestAskedForMeanwhile asks twice for a job that is about to end: it may have looked before that, and is run once more.
+// TestAskedForMeanwhile asks twice for a job that is about to end: it may have looked before that,
+// and is run once more.
 func TestAskedForMeanwhile(t *testing.T) {
 	g, err := New(Options{Dim: 2})
 	if err != nil {

@@ -5,16 +5,17 @@ import (
 	"fmt"
 )
 
-// AddBatch inserts vectors under ids with the given number of goroutines; 0 or less: GOMAXPROCS. The graph that comes
-// out is the same for any number.
+// AddBatch inserts vectors under ids with the given number of goroutines; 0 or less: GOMAXPROCS.
+// The graph that comes out is the same for any number.
 //
-// Vectors go in by steps: each step searches the graph as the step before left it, with as many goroutines as there
-// are, and measures its own vectors against one another, so that they can become neighbors too; then all links are
-// merged in a fixed order. Steps grow with the graph. Other writers may come in between two steps, and ctx is checked
-// there. (After faiss#5486 and ParlayANN, arXiv:2305.04359.)
+// Vectors go in by steps: each step searches the graph as the step before left it, with as many
+// goroutines as there are, and measures its own vectors against one another, so that they can
+// become neighbors too; then all links are merged in a fixed order. Steps grow with the graph.
+// Other writers may come in between two steps, and ctx is checked there. (After faiss#5486 and
+// ParlayANN, arXiv:2305.04359.)
 //
-// All vectors are checked first: ErrDimension, ErrNotFinite, ErrZero and ErrArgument leave the graph unchanged. On
-// ErrExists, ErrFull and ctx.Err() a prefix of ids is in.
+// All vectors are checked first: ErrDimension, ErrNotFinite, ErrZero and ErrArgument leave the
+// graph unchanged. On ErrExists, ErrFull and ctx.Err() a prefix of ids is in.
 func (g *Graph) AddBatch(ctx context.Context, ids []uint32, vectors [][]float32, workers int) error {
 	if len(ids) != len(vectors) {
 		return fmt.Errorf("%w: %d ids with %d vectors", ErrArgument, len(ids), len(vectors))
@@ -38,7 +39,8 @@ func (g *Graph) AddBatch(ctx context.Context, ids []uint32, vectors [][]float32,
 		ids, vectors = ids[n:], vectors[n:]
 	}
 	if given >= int(g.core.Load().published.Load()/2) && g.calibrationDue() {
-		// Little against what was just done. Where the source fails, it is tried again in the background.
+		// Little against what was just done. Where the source fails, it is tried again in the
+		// background.
 		if g.Calibrate(ctx, len(b.scratches)) != nil && ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -56,8 +58,9 @@ type batch struct {
 	plans     []*plan
 }
 
-// Steps grow with the graph up to stepMax: a vector does not see the others of its step through the graph, only by
-// measuring them all, which costs more than it gains where a step is large against the graph or in itself.
+// Steps grow with the graph up to stepMax: a vector does not see the others of its step through the
+// graph, only by measuring them all, which costs more than it gains where a step is large against
+// the graph or in itself.
 const (
 	stepShare = 16
 	stepMax   = 256
@@ -81,7 +84,8 @@ func (b *batch) step(ids []uint32, vectors [][]float32) (int, error) {
 	return taken, err
 }
 
-// allocate writes the rows of the next step and returns how many ids it has dealt with and how many rows are new.
+// allocate writes the rows of the next step and returns how many ids it has dealt with and how many
+// rows are new.
 func (b *batch) allocate(c *core, ids []uint32, vectors [][]float32) (taken, n int, err error) {
 	size := int(min(max(c.next/stepShare, 1), stepMax))
 	if err := c.reserve(min(size, len(ids))); err != nil {

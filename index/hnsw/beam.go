@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// A key is a candidate in 64 bits: distance, then node, then whether it has been expanded. Keys compare as
-// integers: nearer first, equal distances by node, so that every order is total and the same on each run.
+// A key is a candidate in 64 bits: distance, then node, then whether it has been expanded. Keys
+// compare as integers: nearer first, equal distances by node, so that every order is total and the
+// same on each run.
 //
 //	bits 63..32 distance, as an integer that orders like the float
 //	bits 31..1  node
@@ -29,8 +30,9 @@ func keyDistance(k key) float32 {
 	return math.Float32frombits(b)
 }
 
-// beam holds the best candidates of a search, nearest first: one sorted slice that is both the candidates and the
-// results of Algorithm 2, since what falls out of the results is never expanded either.
+// beam holds the best candidates of a search, nearest first: one sorted slice that is both the
+// candidates and the results of Algorithm 2, since what falls out of the results is never expanded
+// either.
 type beam struct {
 	keys  []key
 	width int // no more than width keys are kept
@@ -71,8 +73,9 @@ func (b *beam) insert(k key) int {
 	return lo
 }
 
-// collect takes a key that is below bound, what worst was last, and returns the bound that the next must be below. A scan, which meets
-// keys in no order, need not know the place of each: it collects, and the beam is in no order, and has up to twice its width, until settle.
+// collect takes a key that is below bound, what worst was last, and returns the bound that the next
+// must be below. A scan, which meets keys in no order, need not know the place of each: it
+// collects, and the beam is in no order, and has up to twice its width, until settle.
 func (b *beam) collect(k, bound key) key {
 	if b.keys = append(b.keys, k); len(b.keys) < 2*b.width {
 		return bound
@@ -87,8 +90,8 @@ func (b *beam) settle() key {
 	return b.worst()
 }
 
-// frontier is a binary heap of the keys still to expand, nearest first. It serves where candidates and results
-// part: dead nodes and nodes outside a filter lead on but do not count.
+// frontier is a binary heap of the keys still to expand, nearest first. It serves where candidates
+// and results part: dead nodes and nodes outside a filter lead on but do not count.
 type frontier []key
 
 func (f *frontier) push(k key) {

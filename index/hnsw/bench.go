@@ -32,8 +32,8 @@ type BenchResult struct {
 	Ef             []BenchEf `json:"ef"`
 }
 
-// BenchEf is what a measurement found for one beam width: recall@10 as mean, 5th percentile and minimum over the
-// queries, and queries per second of the median of three passes.
+// BenchEf is what a measurement found for one beam width: recall@10 as mean, 5th percentile and
+// minimum over the queries, and queries per second of the median of three passes.
 type BenchEf struct {
 	Ef     int     `json:"ef"`
 	Recall float64 `json:"recall"`
@@ -99,7 +99,8 @@ func (o *BenchOptions) check() error {
 	}
 }
 
-// benchBatch is the number of vectors that are read and inserted at a time; steps of a build are much smaller.
+// benchBatch is the number of vectors that are read and inserted at a time; steps of a build are
+// much smaller.
 const benchBatch = 10000
 
 // build inserts all rows and returns the seconds that it took, those of reading too.

@@ -94,7 +94,8 @@ func BenchmarkAddBatch(b *testing.B) {
 	}
 }
 
-// TestBenchAtTheCalibratedWidth makes the last rows those that double the graph, which calibrates it in the background.
+// TestBenchAtTheCalibratedWidth makes the last rows those that double the graph, which calibrates
+// it in the background.
 func TestBenchAtTheCalibratedWidth(t *testing.T) {
 	const n, dim = 2*benchBatch + 100, 16
 	base := clustered(1, n, dim)

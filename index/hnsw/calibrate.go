@@ -10,11 +10,13 @@ import (
 
 // calibration holds the beam widths that reach a recall.
 //
-// They are found by asking questions and comparing with a scan. A stored vector is an easy question, its neighbors are
-// near and linked to each other, though the walk passes the vector itself by, whose links are the answer. What people
-// ask lies between the texts rather than among them: a short query has its nearest passages at cosines of 0.4 to 0.6, where a
-// passage has them at 0.8. So the width for ten results is also measured with the means of three stored vectors,
-// which lie about as far off, and these may miss half as much: they stand for questions that they are not.
+// They are found by asking questions and comparing with a scan. A stored vector is an easy
+// question, its neighbors are near and linked to each other, though the walk passes the vector
+// itself by, whose links are the answer. What people ask lies between the texts rather than among
+// them: a short query has its nearest passages at cosines of 0.4 to 0.6, where a passage has them
+// at 0.8. So the width for ten results is also measured with the means of three stored vectors,
+// which lie about as far off, and these may miss half as much: they stand for questions that they
+// are not.
 type calibration struct {
 	mu     sync.Mutex // one at a time
 	aim    atomic.Pointer[aim]
@@ -32,17 +34,20 @@ type aim struct {
 // bits are those of the recall as float32, as a snapshot has them.
 func (a aim) bits() uint32 { return math.Float32bits(float32(a.recall)) }
 
-// tried is what calibration.tried says when a graph of a number of nodes has been calibrated, or could not be.
+// tried is what calibration.tried says when a graph of a number of nodes has been calibrated, or
+// could not be.
 func (a aim) tried(nodes uint32) uint64 { return uint64(nodes) | uint64(a.bits())<<32 }
 
-// packedWidths are the calibrated beam widths as one word: for k = calibrationK[0] in the lowest 16 bits, for calibrationK[1] in the next, and in
-// the high half the bits of the recall that they reach.
+// packedWidths are the calibrated beam widths as one word: for k = calibrationK[0] in the lowest 16
+// bits, for calibrationK[1] in the next, and in the high half the bits of the recall that they
+// reach.
 func packedWidths(narrow, wide int, recall uint32) uint64 {
 	return uint64(narrow) | uint64(wide)<<16 | uint64(recall)<<32
 }
 
-// SetWidth replaces Options.EfSearch and Options.TargetRecall. For another recall the widths are calibrated in the background, where the graph is
-// large enough to be; until then searches have those of before. So they are where a snapshot has none, or those of another recall. It returns
+// SetWidth replaces Options.EfSearch and Options.TargetRecall. For another recall the widths are
+// calibrated in the background, where the graph is large enough to be; until then searches have
+// those of before. So they are where a snapshot has none, or those of another recall. It returns
 // ErrOptions. Safe for concurrent use.
 func (g *Graph) SetWidth(efSearch int, targetRecall float64) error {
 	o := g.o
@@ -91,10 +96,10 @@ func (g *Graph) EfFor(k int) int {
 	}
 }
 
-// Calibrate finds the beam widths that reach Options.TargetRecall on the graph as it is, with the given number of
-// goroutines; 0 or less: GOMAXPROCS. It is done whenever the graph has doubled: by AddBatch itself where that is what has
-// doubled it, else in the background. It costs about as much as four hundred scans, and nothing where Options.EfSearch is
-// set.
+// Calibrate finds the beam widths that reach Options.TargetRecall on the graph as it is, with the
+// given number of goroutines; 0 or less: GOMAXPROCS. It is done whenever the graph has doubled: by
+// AddBatch itself where that is what has doubled it, else in the background. It costs about as much
+// as four hundred scans, and nothing where Options.EfSearch is set.
 func (g *Graph) Calibrate(ctx context.Context, workers int) error {
 	g.ef.mu.Lock()
 	defer g.ef.mu.Unlock()
@@ -128,7 +133,8 @@ type question struct {
 	vec  []float32
 }
 
-// blends returns as many questions, each the mean of three vectors of the sample. Those that cancel out are left out.
+// blends returns as many questions, each the mean of three vectors of the sample. Those that cancel
+// out are left out.
 func (g *Graph) blends(ctx context.Context, c *core, sample []question) ([]question, error) {
 	s := g.pool.take()
 	defer g.pool.put(s)
@@ -158,8 +164,9 @@ func (g *Graph) blends(ctx context.Context, c *core, sample []question) ([]quest
 	return out, nil
 }
 
-// widthsFor returns the least beam widths with which the questions reach a recall of target, for calibrationK[0] results and
-// for k, which is that or more, or the largest there is. One scan serves both.
+// widthsFor returns the least beam widths with which the questions reach a recall of target, for
+// calibrationK[0] results and for k, which is that or more, or the largest there is. One scan
+// serves both.
 func (g *Graph) widthsFor(ctx context.Context, workers int, c *core, questions []question, k int, target float64) (narrow, wide int, err error) {
 	truth, err := g.truth(ctx, workers, c, questions, k)
 	if err != nil {
@@ -212,7 +219,8 @@ func (g *Graph) truth(ctx context.Context, workers int, c *core, questions []que
 	return truth, err
 }
 
-// calibrateIfDue has the beam widths found again if the graph has doubled since they were, or another recall is aimed at.
+// calibrateIfDue has the beam widths found again if the graph has doubled since they were, or
+// another recall is aimed at.
 func (g *Graph) calibrateIfDue() {
 	if !g.calibrationDue() {
 		return
@@ -248,8 +256,8 @@ func firstEnough(widths []int, enough func(ef int) (bool, error)) (int, error) {
 	return lo, nil
 }
 
-// stored returns live vectors of nodes of level 0, evenly spread. A search for one of a higher level would come by it on its
-// way.
+// stored returns live vectors of nodes of level 0, evenly spread. A search for one of a higher
+// level would come by it on its way.
 func (c *core) stored(seed uint64, limit uint32) []question {
 	out := make([]question, 0, calibrationSamples)
 	for i := range uint64(calibrationSamples) {
@@ -304,7 +312,8 @@ func (s *scratch) nodesBut(own uint32, n int) []uint32 {
 	return out
 }
 
-// parallel is the function parallel with scratches of the graph; it stops at the first error, and when ctx ends.
+// parallel is the function parallel with scratches of the graph; it stops at the first error, and
+// when ctx ends.
 func (g *Graph) parallel(ctx context.Context, workers, n int, do func(s *scratch, i int) error) error {
 	scratches := g.pool.takeMany(workers, n)
 	defer g.pool.put(scratches...)

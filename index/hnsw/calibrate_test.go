@@ -32,7 +32,8 @@ func TestFixedWidthIsNotCalibrated(t *testing.T) {
 	}
 }
 
-// TestCalibratedWidthServesFarQuestions asks what lies between the stored vectors, where no two of the true neighbors need be linked.
+// TestCalibratedWidthServesFarQuestions asks what lies between the stored vectors, where no two of
+// the true neighbors need be linked.
 func TestCalibratedWidthServesFarQuestions(t *testing.T) {
 	base, parts := clustered(1, 6000, 48), clustered(2, 600, 48)
 	queries := make([][]float32, 200)
@@ -50,7 +51,8 @@ func TestCalibratedWidthServesFarQuestions(t *testing.T) {
 	}
 }
 
-// TestCalibratedWidthLeavesRoom asks about means of three vectors, as the calibration does, but others: it aims halfway between its target and all.
+// TestCalibratedWidthLeavesRoom asks about means of three vectors, as the calibration does, but
+// others: it aims halfway between its target and all.
 func TestCalibratedWidthLeavesRoom(t *testing.T) {
 	base := clustered(1, 4000, 32)
 	queries := make([][]float32, 300)

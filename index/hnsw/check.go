@@ -5,9 +5,10 @@ import (
 	"slices"
 )
 
-// Check verifies the invariants of the graph and returns what is wrong, in words; at most a hundred findings. It
-// costs one pass over all links and keeps writers waiting meanwhile. A node that the last few deletes have cut off is
-// found by Repair, and does not count as wrong until the graph should have found it by itself.
+// Check verifies the invariants of the graph and returns what is wrong, in words; at most a hundred
+// findings. It costs one pass over all links and keeps writers waiting meanwhile. A node that the
+// last few deletes have cut off is found by Repair, and does not count as wrong until the graph
+// should have found it by itself.
 func (g *Graph) Check() []string {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -8,13 +8,14 @@ import (
 	"sync/atomic"
 )
 
-// A compaction builds a core of the live nodes of the old one beside it and then takes its place. Searches go on on the
-// old core, and so do writers: what they change meanwhile is noted in a journal, which is played on the new core before
-// the exchange. Links of old are copied a few at a time under the lock; vectors and codes never change.
+// A compaction builds a core of the live nodes of the old one beside it and then takes its place.
+// Searches go on on the old core, and so do writers: what they change meanwhile is noted in a
+// journal, which is played on the new core before the exchange. Links of old are copied a few at a
+// time under the lock; vectors and codes never change.
 
-// A graph is compacted when more than one part in compactShare of it is dead, and it is not tiny. Up to compactNow nodes
-// the write that crosses the line does it, in some milliseconds, so that what becomes of small graphs depends on the
-// order of writes alone.
+// A graph is compacted when more than one part in compactShare of it is dead, and it is not tiny.
+// Up to compactNow nodes the write that crosses the line does it, in some milliseconds, so that
+// what becomes of small graphs depends on the order of writes alone.
 const (
 	compactShare = 5
 	compactLeast = 32
@@ -38,8 +39,8 @@ func (j *journal) note(id, node uint32) {
 	}
 }
 
-// Compact rewrites the graph without its dead nodes and returns when it is done. Delete has it done in the background when
-// a fifth of the graph is dead. Other writers and searches go on meanwhile.
+// Compact rewrites the graph without its dead nodes and returns when it is done. Delete has it done
+// in the background when a fifth of the graph is dead. Other writers and searches go on meanwhile.
 func (g *Graph) Compact() {
 	if done := g.start(jobCompact, g.compact); done != nil {
 		<-done
@@ -70,8 +71,8 @@ type unlocked struct{}
 func (*unlocked) Lock()   {}
 func (*unlocked) Unlock() {}
 
-// journalShort is the number of changes that are played with the lock held; journalRounds bounds how often it is tried
-// to get below while writers go on.
+// journalShort is the number of changes that are played with the lock held; journalRounds bounds
+// how often it is tried to get below while writers go on.
 const (
 	journalShort  = 64
 	journalRounds = 16
@@ -205,8 +206,8 @@ func (c *core) freezeRows() *frozenRows {
 // rebuildBlock is the number of nodes whose links are copied at a time.
 const rebuildBlock = 2048
 
-// rebuild returns a core of the nodes in f; nil if ctx ends. Nodes with links to dead ones choose again from their own
-// links and from those of the dead. Links are read with lock held.
+// rebuild returns a core of the nodes in f; nil if ctx ends. Nodes with links to dead ones choose
+// again from their own links and from those of the dead. Links are read with lock held.
 func (g *Graph) rebuild(ctx context.Context, old *core, f *frozenRows, lock sync.Locker) *core {
 	c := newCore(&g.o, uint32(len(f.nodes)+len(f.nodes)/8))
 	scratches := g.pool.takeMany(max(1, runtime.GOMAXPROCS(0)/2), len(f.nodes))
@@ -289,8 +290,9 @@ func (c *core) adoptRow(old *core, f *frozenRows, to uint32) {
 	}
 }
 
-// survivors writes to rec the links of a node on a layer, mine, under their new numbers. Links to nodes that were dead
-// are replaced; those to nodes that have come since are left out: they are linked when the journal is played.
+// survivors writes to rec the links of a node on a layer, mine, under their new numbers. Links to
+// nodes that were dead are replaced; those to nodes that have come since are left out: they are
+// linked when the journal is played.
 func (c *core) survivors(s *scratch, node uint32, layer int, mine, rec, renamed []uint32) {
 	number := func(v uint32) uint32 {
 		if v == 0 || int(v) > len(renamed) {

@@ -10,7 +10,8 @@ import (
 	"github.com/RoaringBitmap/roaring/v2"
 )
 
-// TestEverythingAtOnce runs writers, a batch writer, searchers, deleters and a snapshotter together; meant for -race.
+// TestEverythingAtOnce runs writers, a batch writer, searchers, deleters and a snapshotter
+// together; meant for -race.
 func TestEverythingAtOnce(t *testing.T) {
 	const n, dim = 1200, 12
 	base := clustered(1, 4*n, dim)
@@ -113,7 +114,8 @@ func TestEverythingAtOnce(t *testing.T) {
 	}
 }
 
-// TestContendedTinyGraphs inserts a handful of vectors from as many goroutines, very often: every one is found.
+// TestContendedTinyGraphs inserts a handful of vectors from as many goroutines, very often: every
+// one is found.
 func TestContendedTinyGraphs(t *testing.T) {
 	rounds := 3000
 	if testing.Short() {
@@ -148,8 +150,8 @@ func TestContendedTinyGraphs(t *testing.T) {
 	}
 }
 
-// TestReplaceAtOnce gives vectors new ids, the new before the old goes: a search finds one of the two at any time, and what is
-// left are nodes with one id, without a group.
+// TestReplaceAtOnce gives vectors new ids, the new before the old goes: a search finds one of the
+// two at any time, and what is left are nodes with one id, without a group.
 func TestReplaceAtOnce(t *testing.T) {
 	const n, dim, rounds = 300, 12, 4
 	base := clustered(1, n, dim)

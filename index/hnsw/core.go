@@ -5,8 +5,9 @@ import (
 	"sync/atomic"
 )
 
-// core holds the arrays of a graph. Rows are appended and never move; a compaction replaces the core as a whole.
-// Writers hold Graph.mu. What readers share with them is atomic or, like a vector, written before it is linked.
+// core holds the arrays of a graph. Rows are appended and never move; a compaction replaces the
+// core as a whole. Writers hold Graph.mu. What readers share with them is atomic or, like a vector,
+// written before it is linked.
 type core struct {
 	o     *Options // with defaults
 	m, m0 int      // links per record on upper layers and on layer 0
@@ -36,7 +37,8 @@ const (
 	maxSegments = 32 - segmentBits
 )
 
-// segment is a run of rows. All slices are as long as the segment has rows, times the width of a row.
+// segment is a run of rows. All slices are as long as the segment has rows, times the width of a
+// row.
 type segment struct {
 	start    uint32
 	vectors  []float32       // [rows, dim]; nil where a source holds them
@@ -148,7 +150,8 @@ func (s *segment) code(row uint32, width int) []int8 {
 	return s.codes[at : at+width : at+width]
 }
 
-// record returns the links of a node on a layer, node+1 each, 0 for a free place; nil above the node's level.
+// record returns the links of a node on a layer, node+1 each, 0 for a free place; nil above the
+// node's level.
 func (c *core) record(node uint32, layer int) []uint32 {
 	s, row := c.locate(node)
 	if layer == 0 {
@@ -187,8 +190,8 @@ func (c *core) entryPoint() (node uint32, level int, ok bool) {
 
 func (c *core) setEntry(node uint32, level int) { c.entry.Store(uint64(level+1)<<32 | uint64(node)) }
 
-// upperSlab keeps the links above layer 0: per node one record [level, m links of layer 1, m of layer 2, ...].
-// Records never cross a chunk, so that one never moves. Reference 0 is nobody's.
+// upperSlab keeps the links above layer 0: per node one record [level, m links of layer 1, m of
+// layer 2, ...]. Records never cross a chunk, so that one never moves. Reference 0 is nobody's.
 type upperSlab struct {
 	chunks atomic.Pointer[[][]uint32]
 	used   uint32 // words of the last chunk in use; for the writer

@@ -5,9 +5,9 @@ import (
 	"sync/atomic"
 )
 
-// Delete removes an id and reports whether it was there. Its vector stays as a signpost, out of every result, until a
-// fifth of the graph is dead and a compaction in the background drops all that are; its neighbors are linked past it at
-// once. Safe for concurrent use.
+// Delete removes an id and reports whether it was there. Its vector stays as a signpost, out of
+// every result, until a fifth of the graph is dead and a compaction in the background drops all
+// that are; its neighbors are linked past it at once. Safe for concurrent use.
 func (g *Graph) Delete(id uint32) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -60,8 +60,8 @@ func (c *core) remove(s *scratch, id uint32) bool {
 	return true
 }
 
-// ungroup makes a node with one id left one like any other: a group takes hundreds of bytes. A reader that still sees a group
-// finds none, and then takes the id of the row.
+// ungroup makes a node with one id left one like any other: a group takes hundreds of bytes. A
+// reader that still sees a group finds none, and then takes the id of the row.
 func (c *core) ungroup(node, id uint32) {
 	seg, row := c.locate(node)
 	atomic.StoreUint32(&seg.ids[row], id)
@@ -69,7 +69,8 @@ func (c *core) ungroup(node, id uint32) {
 	c.copies.drop(node)
 }
 
-// moveEntry makes the first live node of the highest level the entry point; without a live node there is none.
+// moveEntry makes the first live node of the highest level the entry point; without a live node
+// there is none.
 func (c *core) moveEntry() {
 	best, level := uint32(0), -1
 	for node := range c.next {
@@ -84,9 +85,9 @@ func (c *core) moveEntry() {
 	c.setEntry(best, level)
 }
 
-// bypass relinks the nodes around a dead one that lead to it, as far as they are within two links of it: links are
-// one-way and nothing records who leads to a node, but most of those that do are close by. The others find it, and its
-// own links, until the compaction.
+// bypass relinks the nodes around a dead one that lead to it, as far as they are within two links
+// of it: links are one-way and nothing records who leads to a node, but most of those that do are
+// close by. The others find it, and its own links, until the compaction.
 func (c *core) bypass(s *scratch, dead uint32) {
 	s.touched = s.touched[:0]
 	for layer := 0; layer <= c.level(dead); layer++ {

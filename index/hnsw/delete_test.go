@@ -102,7 +102,8 @@ func TestDeleteCluster(t *testing.T) {
 	}
 }
 
-// TestChurn replaces a tenth of the graph fifty times: recall stays within a point of a graph built at once.
+// TestChurn replaces a tenth of the graph fifty times: recall stays within a point of a graph built
+// at once.
 func TestChurn(t *testing.T) {
 	const n, generations = 2000, 50
 	pool, queries := clustered(11, n+generations*n/10, 24), clustered(12, 100, 24)
@@ -142,7 +143,8 @@ func TestChurn(t *testing.T) {
 	}
 }
 
-// TestCandidatesDie deletes all that an insertion has found before it links: it finds others, so that it is reached at once.
+// TestCandidatesDie deletes all that an insertion has found before it links: it finds others, so
+// that it is reached at once.
 func TestCandidatesDie(t *testing.T) {
 	base := clustered(1, 2*checkAlways, 8)
 	g := build(t, Options{M: 4, EfConstruction: 4, ExactBelow: -1}, base[1:], 0)

@@ -2,8 +2,8 @@ package hnsw
 
 import "math"
 
-// Digest returns a hash of the whole graph: vectors, codes, ids, levels, links and their order, entry point. Two graphs with
-// the same digest answer alike.
+// Digest returns a hash of the whole graph: vectors, codes, ids, levels, links and their order,
+// entry point. Two graphs with the same digest answer alike.
 func (g *Graph) Digest() uint64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()

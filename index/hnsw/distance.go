@@ -50,7 +50,8 @@ func (c *core) fromNode(q *query, node uint32) {
 	}
 }
 
-// distances measures from q to the n nodes in s.nodes, on codes where the graph has them, into s.dist.
+// distances measures from q to the n nodes in s.nodes, on codes where the graph has them, into
+// s.dist.
 func (c *core) distances(s *scratch, q *query, n int) { c.measure(s, q, n, c.rotation != nil) }
 
 // exactDistances is distances on float32.
@@ -61,7 +62,8 @@ func (c *core) measure(s *scratch, q *query, n int, codes bool) {
 		c.measureRows(s, c.head, s.dist[:n], q, s.nodes[:n], codes)
 		return
 	}
-	// Kernels see one segment at a time: collect what lies in each, measure, and put the distances in their places.
+	// Kernels see one segment at a time: collect what lies in each, measure, and put the distances
+	// in their places.
 	var present uint32
 	for i, node := range s.nodes[:n] {
 		k := uint8(0)

@@ -35,8 +35,8 @@ func oracle(t testing.TB, g *Graph, q []float32, k int, allow func(id uint32) bo
 	return out[:min(k, len(out))]
 }
 
-// within counts how many of got are no farther than the last of want, with room for rounding, and fails the test for
-// anything that no correct search returns.
+// within counts how many of got are no farther than the last of want, with room for rounding, and
+// fails the test for anything that no correct search returns.
 func within(t testing.TB, got, want []Neighbor, k int, allow func(id uint32) bool) int {
 	t.Helper()
 	if len(got) != len(want) {

@@ -6,8 +6,9 @@ import (
 	"github.com/RoaringBitmap/roaring/v2"
 )
 
-// Exact returns the k ids nearest to q by measuring the distance to every vector, in float32. It is the oracle of
-// Search: same order, same errors, no ef. allow, where not nil, holds the only ids that may be returned.
+// Exact returns the k ids nearest to q by measuring the distance to every vector, in float32. It is
+// the oracle of Search: same order, same errors, no ef. allow, where not nil, holds the only ids
+// that may be returned.
 func (g *Graph) Exact(ctx context.Context, q []float32, k int, allow *roaring.Bitmap) ([]Neighbor, error) {
 	if err := g.checkSearch(ctx, q, k); err != nil {
 		return nil, err
@@ -69,7 +70,8 @@ func (c *core) scanKeys(s *scratch, q *query, k int, allow *roaring.Bitmap) {
 	s.beam.settle()
 }
 
-// scanAllowed measures from s.vec to the nodes of the ids in allow, or to all nodes where those are fewer.
+// scanAllowed measures from s.vec to the nodes of the ids in allow, or to all nodes where those are
+// fewer.
 func (c *core) scanAllowed(ctx context.Context, s *scratch, k int, allow *roaring.Bitmap) ([]Neighbor, error) {
 	if allow.GetCardinality() > uint64(c.published.Load()) {
 		return c.scan(ctx, s, k, allow)
@@ -110,7 +112,8 @@ func (c *core) scanIDs(s *scratch, q *query, k int, allow *roaring.Bitmap) {
 	s.beam.settle()
 }
 
-// offer measures from q to the n nodes in s.nodes, on codes where there is nothing else, collects them in s.beam and returns its new bound.
+// offer measures from q to the n nodes in s.nodes, on codes where there is nothing else, collects
+// them in s.beam and returns its new bound.
 func (c *core) offer(s *scratch, q *query, n int, worst key) key {
 	c.measure(s, q, n, !c.resident())
 	for i, node := range s.nodes[:n] {

@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 )
 
-// Graph is a Hierarchical Navigable Small World graph over vectors that ids of the caller name. All methods are safe
-// for concurrent use; searches wait for nobody.
+// Graph is a Hierarchical Navigable Small World graph over vectors that ids of the caller name. All
+// methods are safe for concurrent use; searches wait for nobody.
 type Graph struct {
 	o    Options // with defaults; read-only. EfSearch and TargetRecall are what ef.aim began with
 	core atomic.Pointer[core]
@@ -48,8 +48,9 @@ func (g *Graph) Dim() int { return g.o.Dim }
 // Len returns the number of ids in the graph.
 func (g *Graph) Len() int { return int(g.core.Load().live.Load()) }
 
-// Vector returns the vector of an id as the graph keeps it, scaled to unit length for Cosine; it must not be changed, and stays as it is
-// whatever becomes of the id. Where a source holds it, an error of the source counts as none there.
+// Vector returns the vector of an id as the graph keeps it, scaled to unit length for Cosine; it
+// must not be changed, and stays as it is whatever becomes of the id. Where a source holds it, an
+// error of the source counts as none there.
 func (g *Graph) Vector(id uint32) ([]float32, bool) {
 	c := g.core.Load()
 	node, ok := c.ids.lookup(id)
@@ -69,8 +70,8 @@ func (g *Graph) Contains(id uint32) bool {
 	return ok
 }
 
-// levelOf draws the top layer of an id: floor(-ln(u) * mL), mL = 1/ln M, with u from the id and the seed, so that it
-// does not depend on the order of insertion.
+// levelOf draws the top layer of an id: floor(-ln(u) * mL), mL = 1/ln M, with u from the id and the
+// seed, so that it does not depend on the order of insertion.
 func (o *Options) levelOf(id uint32) int {
 	u := (float64(mix(o.Seed^uint64(id)*0x9E3779B97F4A7C15)>>11) + 1) / (1 << 53)
 	return min(int(-math.Log(u)/math.Log(float64(o.M))), maxLevel)

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// clustered returns n unit-free vectors around centers of a low-dimensional latent space, as sentence embeddings lie.
+// clustered returns n unit-free vectors around centers of a low-dimensional latent space, as
+// sentence embeddings lie.
 func clustered(seed uint64, n, dim int) [][]float32 {
 	const latent = 24
 	r := rand.New(rand.NewPCG(seed, 7))
@@ -73,7 +74,8 @@ func build(t testing.TB, o Options, vectors [][]float32, workers int) *Graph {
 	return g
 }
 
-// wellFormed fails the test where an invariant is broken. Between two verifications a few nodes may be cut off.
+// wellFormed fails the test where an invariant is broken. Between two verifications a few nodes may
+// be cut off.
 func wellFormed(t testing.TB, g *Graph) {
 	t.Helper()
 	if n, most := g.Repair(), 2+g.Len()/100; n > most {
@@ -87,7 +89,8 @@ func wellFormed(t testing.TB, g *Graph) {
 	}
 }
 
-// recall returns the mean of recall@k over queries: the share of results no farther than the k-th exact one.
+// recall returns the mean of recall@k over queries: the share of results no farther than the k-th
+// exact one.
 func recall(t testing.TB, g *Graph, queries [][]float32, k, ef int) float64 {
 	t.Helper()
 	hits, want := 0, 0

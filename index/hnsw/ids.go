@@ -9,8 +9,8 @@ import (
 	"github.com/RoaringBitmap/roaring/v2"
 )
 
-// idTable maps ids to nodes: a radix tree of four levels, so that readers need no lock, dense ids cost four bytes each
-// and one far from all others 2.5 KB. One writer.
+// idTable maps ids to nodes: a radix tree of four levels, so that readers need no lock, dense ids
+// cost four bytes each and one far from all others 2.5 KB. One writer.
 type idTable struct {
 	root [1 << 11]atomic.Pointer[idTrunk]
 }
@@ -100,8 +100,8 @@ func (g *groups) drop(node uint32) {
 	delete(g.ids, node)
 }
 
-// appendIDs appends up to limit ids of a group, smallest first, leaving out what allow, where not nil, does not hold. ok is false
-// where the group is one no more.
+// appendIDs appends up to limit ids of a group, smallest first, leaving out what allow, where not
+// nil, does not hold. ok is false where the group is one no more.
 func (g *groups) appendIDs(dst []uint32, node uint32, limit int, allow *roaring.Bitmap) (_ []uint32, ok bool) {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
@@ -118,7 +118,8 @@ func (g *groups) appendIDs(dst []uint32, node uint32, limit int, allow *roaring.
 	return dst, true
 }
 
-// allowed reports whether allow holds an id of the group. ok is false where the group is one no more.
+// allowed reports whether allow holds an id of the group. ok is false where the group is one no
+// more.
 func (g *groups) allowed(node uint32, allow *roaring.Bitmap) (allowed, ok bool) {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
@@ -126,8 +127,9 @@ func (g *groups) allowed(node uint32, allow *roaring.Bitmap) (allowed, ok bool) 
 	return b != nil && b.Intersects(allow), b != nil
 }
 
-// digests finds the node that holds a vector: open addressing over (tag, node) with linear probing. The tag, 31
-// bits of the digest, also says where a search begins, so that growing reads no vector. For the writer.
+// digests finds the node that holds a vector: open addressing over (tag, node) with linear probing.
+// The tag, 31 bits of the digest, also says where a search begins, so that growing reads no vector.
+// For the writer.
 type digests struct {
 	slots []uint64 // tag<<32 | node+1; 0: free; digestRemoved: the node has left
 	used  int      // slots that are not free

@@ -17,10 +17,11 @@ type plan struct {
 	layers [maxLevel + 1][]key // candidates per layer, then the neighbors selected from them; nearest first
 }
 
-// Add inserts a vector under an id. The search for its place runs beside other writers and readers; only linking is
-// exclusive. An id that is there with the same vector is left as it is.
+// Add inserts a vector under an id. The search for its place runs beside other writers and readers;
+// only linking is exclusive. An id that is there with the same vector is left as it is.
 //
-// Errors: ErrDimension, ErrNotFinite, ErrZero, ErrExists, ErrFull; the graph is unchanged then. (Algorithm 1.)
+// Errors: ErrDimension, ErrNotFinite, ErrZero, ErrExists, ErrFull; the graph is unchanged then.
+// (Algorithm 1.)
 func (g *Graph) Add(id uint32, v []float32) error {
 	if err := g.o.checkVector(v); err != nil {
 		return fmt.Errorf("id %d: %w", id, err)
@@ -65,11 +66,12 @@ func (g *Graph) noteCopy(c *core, id uint32) {
 	}
 }
 
-// replanAfter is the number of nodes linked since a plan was made from which on it is made again, under the lock;
-// fewer are measured one by one.
+// replanAfter is the number of nodes linked since a plan was made from which on it is made again,
+// under the lock; fewer are measured one by one.
 const replanAfter = 128
 
-// attach answers for an id or a vector, that of s.query, that is there already: it reports true if nothing is left to do.
+// attach answers for an id or a vector, that of s.query, that is there already: it reports true if
+// nothing is left to do.
 func (c *core) attach(s *scratch, id uint32) (bool, error) {
 	if node, ok := c.ids.lookup(id); ok {
 		if c.holds(node, s) {
@@ -86,8 +88,8 @@ func (c *core) attach(s *scratch, id uint32) (bool, error) {
 }
 
 // holds reports whether a node holds the vector of s.query. Without the vectors at hand it goes by
-// the tag, which is drawn from all bits of the vector, and the code: two that differ and have both in common are a part
-// in a thousand apart at most and meet once in 2^31 such pairs.
+// the tag, which is drawn from all bits of the vector, and the code: two that differ and have both
+// in common are a part in a thousand apart at most and meet once in 2^31 such pairs.
 func (c *core) holds(node uint32, s *scratch) bool {
 	if c.resident() {
 		return equalBits(c.vector(node), s.vec)
@@ -119,7 +121,8 @@ func (c *core) attachTo(node, id uint32) {
 	c.live.Add(1)
 }
 
-// plan fills p.layers with the candidates for s.query among the nodes that are published, and returns their number.
+// plan fills p.layers with the candidates for s.query among the nodes that are published, and
+// returns their number.
 func (c *core) plan(s *scratch, p *plan) uint32 {
 	for layer := range p.layers {
 		p.layers[layer] = p.layers[layer][:0]
@@ -151,8 +154,9 @@ func (c *core) plan(s *scratch, p *plan) uint32 {
 	return limit
 }
 
-// refresh brings a plan up to date with what happened since it was made: nodes from seen on become candidates, dead
-// nodes no longer are. Where none is left the plan is made again: a node without links would be found by nobody.
+// refresh brings a plan up to date with what happened since it was made: nodes from seen on become
+// candidates, dead nodes no longer are. Where none is left the plan is made again: a node without
+// links would be found by nobody.
 func (c *core) refresh(s *scratch, p *plan, seen uint32) {
 	if c.dead.Load() > 0 {
 		for layer := 0; layer <= p.level; layer++ {
@@ -210,8 +214,8 @@ func (c *core) insert(s *scratch, p *plan, m *merger) {
 	c.verify(s)
 }
 
-// allocate writes the row of p.node, the next one: vector and code of s.query, id, and an empty record for the layers
-// above 0.
+// allocate writes the row of p.node, the next one: vector and code of s.query, id, and an empty
+// record for the layers above 0.
 func (c *core) allocate(s *scratch, p *plan) {
 	g, row := c.locate(p.node)
 	if c.resident() {
@@ -228,7 +232,8 @@ func (c *core) allocate(s *scratch, p *plan) {
 	c.next++
 }
 
-// choose selects the neighbors of a planned node on each layer and writes its own records. Nothing links to it yet.
+// choose selects the neighbors of a planned node on each layer and writes its own records. Nothing
+// links to it yet.
 func (c *core) choose(s *scratch, p *plan) {
 	for layer := 0; layer <= p.level; layer++ {
 		if len(p.layers[layer]) == 0 {
@@ -246,7 +251,8 @@ func (c *core) choose(s *scratch, p *plan) {
 	}
 }
 
-// publish makes nodes that are linked visible: first to scans, then by their ids, then as entry point.
+// publish makes nodes that are linked visible: first to scans, then by their ids, then as entry
+// point.
 func (c *core) publish(plans []*plan) {
 	c.published.Store(c.next)
 	_, top, ok := c.entryPoint()

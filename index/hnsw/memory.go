@@ -2,8 +2,8 @@ package hnsw
 
 import "unsafe"
 
-// Memory says how many bytes the graph holds, by what they are for. Room that was made for vectors to come is not
-// counted: it is not touched yet.
+// Memory says how many bytes the graph holds, by what they are for. Room that was made for vectors
+// to come is not counted: it is not touched yet.
 type Memory struct {
 	Vectors int64 // float32; 0 where a source holds them
 	Codes   int64 // int8 with their scales

@@ -7,9 +7,9 @@ import (
 	"sync/atomic"
 )
 
-// merger links nodes back: each neighbor that a new node has selected is offered a link to it. Offers are sorted by
-// the node that takes them, so that a record is changed once per batch, by one goroutine, and in the same way for
-// any number of goroutines.
+// merger links nodes back: each neighbor that a new node has selected is offered a link to it.
+// Offers are sorted by the node that takes them, so that a record is changed once per batch, by one
+// goroutine, and in the same way for any number of goroutines.
 type merger struct {
 	offers  []offer
 	starts  []int // where the offers to one record begin
@@ -33,7 +33,8 @@ func (m *merger) add(p *plan) {
 	}
 }
 
-// run carries out the offers with one goroutine per scratch, then gives nodes that nothing links to a link.
+// run carries out the offers with one goroutine per scratch, then gives nodes that nothing links to
+// a link.
 func (m *merger) run(c *core, scratches []*scratch) {
 	slices.SortFunc(m.offers, func(a, b offer) int {
 		return cmp.Or(cmp.Compare(a.layer, b.layer), cmp.Compare(a.to, b.to), cmp.Compare(a.key, b.key))
@@ -61,7 +62,8 @@ func (m *merger) run(c *core, scratches []*scratch) {
 	c.adoptLonely(scratches[0], m.touched)
 }
 
-// take offers nodes to one record. Where they do not fit, the heuristic chooses among them and what is there.
+// take offers nodes to one record. Where they do not fit, the heuristic chooses among them and what
+// is there.
 func (c *core) take(s *scratch, offers []offer) {
 	to, layer := offers[0].to, offers[0].layer
 	rec := c.record(to, layer)
@@ -106,7 +108,8 @@ func (c *core) appendLinks(s *scratch, q *query, rec []uint32) {
 	}
 }
 
-// dropOthers frees the places of a record whose nodes are not in s.keys, and takes out of s.keys what is there.
+// dropOthers frees the places of a record whose nodes are not in s.keys, and takes out of s.keys
+// what is there.
 func (c *core) dropOthers(s *scratch, rec []uint32, layer int) {
 	for i, v := range rec {
 		if v == 0 {
@@ -157,8 +160,9 @@ func (c *core) adoptLonely(s *scratch, nodes []uint32) {
 	}
 }
 
-// adopt gives a live node that nothing links to on layer 0 a link: from the nearest of its own neighbors that has room
-// or can spare the link to a node that others lead to as well, or else from a neighbor's neighbor that can.
+// adopt gives a live node that nothing links to on layer 0 a link: from the nearest of its own
+// neighbors that has room or can spare the link to a node that others lead to as well, or else from
+// a neighbor's neighbor that can.
 func (c *core) adopt(s *scratch, node uint32) {
 	if c.isDead(node) {
 		return

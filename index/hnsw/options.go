@@ -84,7 +84,8 @@ type Options struct {
 	Capacity       int          // expected number of vectors, so that they share one segment; 0: unknown
 	Seed           uint64       // of the levels and the rotation of codes
 
-	// Source, where not nil, holds the vectors, and the graph only their codes; Quantize must be QuantizeInt8.
+	// Source, where not nil, holds the vectors, and the graph only their codes; Quantize must be
+	// QuantizeInt8.
 	Source Source
 }
 
@@ -156,12 +157,13 @@ func (o *Options) checkVector(v []float32) error {
 	return nil
 }
 
-// maxSquaredNorm keeps dot products, and four times as much for squared differences, within float32.
+// maxSquaredNorm keeps dot products, and four times as much for squared differences, within
+// float32.
 const maxSquaredNorm = math.MaxFloat32 / 8
 
-// prepare writes to dst [dim] the checked vector v as the graph keeps it: scaled to unit length for Cosine, with -0
-// replaced by +0, so that equal vectors are equal bit for bit. A vector that is of unit length already, to within
-// one part in a million, keeps its bits.
+// prepare writes to dst [dim] the checked vector v as the graph keeps it: scaled to unit length for
+// Cosine, with -0 replaced by +0, so that equal vectors are equal bit for bit. A vector that is of
+// unit length already, to within one part in a million, keeps its bits.
 func (o *Options) prepare(dst, v []float32) {
 	if o.Metric != Cosine {
 		for i, x := range v {

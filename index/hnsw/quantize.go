@@ -2,12 +2,14 @@ package hnsw
 
 import "math"
 
-// rotation turns vectors into codes of one signed byte per component. A random rotation first spreads what sits in
-// a few large components over all of them: the scale of a code is its largest component / 127, so that one outlier
-// would cost all others their precision. Rotations keep dot products and lengths.
+// rotation turns vectors into codes of one signed byte per component. A random rotation first
+// spreads what sits in a few large components over all of them: the scale of a code is its largest
+// component / 127, so that one outlier would cost all others their precision. Rotations keep dot
+// products and lengths.
 //
-// The rotation is rounds of random signs and a Walsh-Hadamard transform over blocks, with a shuffle between rounds
-// so that blocks mix (as in weaviate's fast_rotation). It follows from dim and seed alone.
+// The rotation is rounds of random signs and a Walsh-Hadamard transform over blocks, with a shuffle
+// between rounds so that blocks mix (as in weaviate's fast_rotation). It follows from dim and seed
+// alone.
 type rotation struct {
 	width int // bytes per code: the dimension rounded up to a multiple of 64, one vector register
 	signs [rotationRounds][]float32
@@ -30,8 +32,8 @@ func newRotation(dim int, seed uint64) *rotation {
 	return r
 }
 
-// encode writes the code of v [dim] to dst [width] and returns its scale: v, rotated, is about scale*dst.
-// buf [width] is scratch.
+// encode writes the code of v [dim] to dst [width] and returns its scale: v, rotated, is about
+// scale*dst. buf [width] is scratch.
 func (r *rotation) encode(dst []int8, v, buf []float32) float32 {
 	n := copy(buf, v)
 	clear(buf[n:])

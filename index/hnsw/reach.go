@@ -2,8 +2,9 @@ package hnsw
 
 import "slices"
 
-// Reachability is verified when more than one part in checkShare of the graph is new, and after every change while it
-// is small: a pass over all links then costs about a hundredth of what the changes did, or a few microseconds.
+// Reachability is verified when more than one part in checkShare of the graph is new, and after
+// every change while it is small: a pass over all links then costs about a hundredth of what the
+// changes did, or a few microseconds.
 const (
 	checkShare  = 32
 	checkAlways = 512 // nodes
@@ -47,10 +48,10 @@ func (r *reach) from(c *core, node, parent uint32) {
 	}
 }
 
-// repair makes every live node reachable from the entry point over layer 0 and returns how many were not. It costs
-// one pass over the links and one search per part that was cut off: the nearest reachable node that has a free place,
-// or a link that the tree of the pass does not need, takes a link to it. Links of the tree stay, so that nothing is
-// cut off instead.
+// repair makes every live node reachable from the entry point over layer 0 and returns how many
+// were not. It costs one pass over the links and one search per part that was cut off: the nearest
+// reachable node that has a free place, or a link that the tree of the pass does not need, takes a
+// link to it. Links of the tree stay, so that nothing is cut off instead.
 func (c *core) repair(s *scratch) int {
 	c.unchecked = 0
 	r := c.newReach()
@@ -86,8 +87,8 @@ func (c *core) reconnect(s *scratch, r *reach, node uint32) {
 	}
 }
 
-// spare gives node a place in the record of u: a free one, or else that of the link which the tree does not need and
-// whose node most others lead to.
+// spare gives node a place in the record of u: a free one, or else that of the link which the tree
+// does not need and whose node most others lead to.
 func (c *core) spare(r *reach, u, node uint32) bool {
 	rec := c.record(u, 0)
 	best, most := -1, uint32(0)
@@ -107,8 +108,8 @@ func (c *core) spare(r *reach, u, node uint32) bool {
 	return true
 }
 
-// Repair makes every live node reachable now, not only when a thirty-second part of the graph is new, and returns how many
-// were not.
+// Repair makes every live node reachable now, not only when a thirty-second part of the graph is
+// new, and returns how many were not.
 func (g *Graph) Repair() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -8,8 +8,9 @@ import (
 	"searchd/internal/simd"
 )
 
-// How many of the beam may be measured again in float32 for k results: at 4k, and no fewer than 50, the order that codes
-// give away is regained; for very many results the estimates are off by fewer places than that.
+// How many of the beam may be measured again in float32 for k results: at 4k, and no fewer than 50,
+// the order that codes give away is regained; for very many results the estimates are off by fewer
+// places than that.
 const (
 	rescoreFactor = 4
 	rescoreLeast  = 50
@@ -19,8 +20,9 @@ const (
 
 func rescoreWidth(k int) int { return max(rescoreLeast, min(rescoreFactor*k, k+rescoreExtra)) }
 
-// rescore replaces the estimated distances of the best keys of s.beam by exact ones and drops the others. It stops early
-// where none of those left can be among the k nearest, for all that codes can be wrong, and reports whether it did.
+// rescore replaces the estimated distances of the best keys of s.beam by exact ones and drops the
+// others. It stops early where none of those left can be among the k nearest, for all that codes
+// can be wrong, and reports whether it did.
 func (c *core) rescore(ctx context.Context, s *scratch, k int) (sure bool, err error) {
 	s.beam.keys = s.beam.keys[:min(len(s.beam.keys), rescoreWidth(k))]
 	return c.rescoreAll(ctx, s, k)
@@ -74,9 +76,9 @@ func (c *core) beyond(q *query, keys []key, bound float32) bool {
 // slackSigmas bounds the error of an estimate: one in a million is worse.
 const slackSigmas = 5
 
-// slack is how far an estimate may be from the distance. Rounding a component to a code is off by up to half a step, and
-// after the rotation as good as at random: the dot product of two codes is off by the root of the sum of squares of one's
-// step and the other's length, over the root of 12.
+// slack is how far an estimate may be from the distance. Rounding a component to a code is off by
+// up to half a step, and after the rotation as good as at random: the dot product of two codes is
+// off by the root of the sum of squares of one's step and the other's length, over the root of 12.
 func (c *core) slack(q *query, node uint32) float32 {
 	g, row := c.locate(node)
 	a, b := q.scale, g.scales[row]
@@ -92,11 +94,12 @@ func (c *core) slack(q *query, node uint32) float32 {
 	return slackSigmas * sigma
 }
 
-// scanMost is the widest beam of a scan over codes that is made again because the first could not tell.
+// scanMost is the widest beam of a scan over codes that is made again because the first could not
+// tell.
 const scanMost = 4096
 
-// rescoreScan leaves the k nearest nodes in s.beam: scan leaves as many as it is told, by their codes; where those cannot
-// tell the k nearest from the rest, it is asked for more.
+// rescoreScan leaves the k nearest nodes in s.beam: scan leaves as many as it is told, by their
+// codes; where those cannot tell the k nearest from the rest, it is asked for more.
 func (c *core) rescoreScan(ctx context.Context, s *scratch, k int, scan func(width int)) error {
 	for width := rescoreWidth(k); ; width *= 4 {
 		scan(width)

@@ -14,10 +14,11 @@ import (
 	"searchd/internal/simd"
 )
 
-// ReadSnapshot reads what WriteSnapshot wrote. o.Dim, o.Metric and o.M must be those of the graph; a Dim or M of zero
-// takes the snapshot's. A graph with a Source is read with a Source and the same Seed, one without is read without. The
-// other options may have changed. Errors: fs.ErrNotExist and other errors of the file system, ErrOptions, ErrDamaged,
-// ErrMismatch for another format version, dimension, metric, M, seed, or whether there is a source.
+// ReadSnapshot reads what WriteSnapshot wrote. o.Dim, o.Metric and o.M must be those of the graph;
+// a Dim or M of zero takes the snapshot's. A graph with a Source is read with a Source and the same
+// Seed, one without is read without. The other options may have changed. Errors: fs.ErrNotExist and
+// other errors of the file system, ErrOptions, ErrDamaged, ErrMismatch for another format version,
+// dimension, metric, M, seed, or whether there is a source.
 func ReadSnapshot(path string, o Options) (*Graph, Meta, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -35,7 +36,8 @@ func ReadSnapshot(path string, o Options) (*Graph, Meta, error) {
 	return g, meta, nil
 }
 
-// decodeSnapshot reads a snapshot of size bytes. Nothing is allocated from a length before it is checked against size.
+// decodeSnapshot reads a snapshot of size bytes. Nothing is allocated from a length before it is
+// checked against size.
 func decodeSnapshot(in io.Reader, size int64, o Options) (*Graph, Meta, error) {
 	h, err := readHeader(in, size)
 	if err != nil {
@@ -337,7 +339,8 @@ func (c *core) complete(h *header) error {
 	return nil
 }
 
-// derive fills the table of contents and, where vectors were read and there are codes, the codes, with all processors.
+// derive fills the table of contents and, where vectors were read and there are codes, the codes,
+// with all processors.
 func (c *core) derive() {
 	hashes := make([]uint64, c.next)
 	workers := uint32(runtime.GOMAXPROCS(0))

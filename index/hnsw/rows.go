@@ -8,8 +8,9 @@ import (
 	"os"
 )
 
-// Rows is a file of float32 rows, little-endian, without header, as a Source: ids are the numbers of rows. Where the
-// system can, the file is mapped, so that its pages are the system's to keep or to drop.
+// Rows is a file of float32 rows, little-endian, without header, as a Source: ids are the numbers
+// of rows. Where the system can, the file is mapped, so that its pages are the system's to keep or
+// to drop.
 type Rows struct {
 	dim  int
 	n    int

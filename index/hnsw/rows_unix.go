@@ -8,7 +8,8 @@ import (
 	"unsafe"
 )
 
-// mapFloats maps n float32 of a file, or returns nil. The byte order of these processors is that of the file.
+// mapFloats maps n float32 of a file, or returns nil. The byte order of these processors is that of
+// the file.
 func mapFloats(file *os.File, n int) []float32 {
 	b, err := syscall.Mmap(int(file.Fd()), 0, 4*n, syscall.PROT_READ, syscall.MAP_SHARED)
 	if err != nil {

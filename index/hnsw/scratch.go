@@ -10,7 +10,8 @@ type scratch struct {
 	dist    []float32 // to nodes
 	dots    []int32
 
-	// Where nodes lie in several segments: the segment of each; then, of one segment, rows, places in nodes, distances.
+	// Where nodes lie in several segments: the segment of each; then, of one segment, rows, places
+	// in nodes, distances.
 	segment []uint8
 	rows    []uint32
 	place   []uint32
@@ -40,8 +41,8 @@ type reading struct {
 	vec   []float32
 }
 
-// scratchPool is a bounded free list. A sync.Pool would lose the large visited sets at every collection of garbage
-// (weaviate 16d0010797: 38.7 GB in 152.5 M allocations).
+// scratchPool is a bounded free list. A sync.Pool would lose the large visited sets at every
+// collection of garbage (weaviate 16d0010797: 38.7 GB in 152.5 M allocations).
 type scratchPool chan *scratch
 
 func newScratchPool() scratchPool { return make(scratchPool, 4*runtime.GOMAXPROCS(0)) }
@@ -64,7 +65,8 @@ func (p scratchPool) put(scratches ...*scratch) {
 	}
 }
 
-// takeMany takes one for each of workers goroutines, 0 or less: GOMAXPROCS, but for no more than most and maxWorkers.
+// takeMany takes one for each of workers goroutines, 0 or less: GOMAXPROCS, but for no more than
+// most and maxWorkers.
 func (p scratchPool) takeMany(workers, most int) []*scratch {
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)

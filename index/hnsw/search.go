@@ -16,15 +16,17 @@ type Neighbor struct {
 	Distance float32 // 1 - dot for Cosine and Dot, the squared Euclidean distance for L2
 }
 
-// Search returns the k ids nearest to q, nearest first, equal distances by id; fewer if the graph holds fewer. ef is
-// the beam width of layer 0, raised to k; 0 takes Options.EfSearch or, where that is 0 too, the width calibrated for
-// Options.TargetRecall. allow, where not nil, holds the only ids that may be returned. The answer is exact where a
-// scan is cheaper than a walk: in small graphs, for small sets, and where a walk comes back with fewer than it could.
-// Distances are exact in any case. Where a source holds the vectors, a scan goes over the codes, and what could be among
-// the k nearest for all that codes can tell is measured again.
+// Search returns the k ids nearest to q, nearest first, equal distances by id; fewer if the graph
+// holds fewer. ef is the beam width of layer 0, raised to k; 0 takes Options.EfSearch or, where
+// that is 0 too, the width calibrated for Options.TargetRecall. allow, where not nil, holds the
+// only ids that may be returned. The answer is exact where a scan is cheaper than a walk: in small
+// graphs, for small sets, and where a walk comes back with fewer than it could. Distances are exact
+// in any case. Where a source holds the vectors, a scan goes over the codes, and what could be
+// among the k nearest for all that codes can tell is measured again.
 //
-// Errors: ErrDimension, ErrNotFinite, ErrZero, ErrArgument, ctx.Err(), those of the source. Safe for concurrent use, also with Add, AddBatch
-// and Delete, none of which it waits for. (Algorithm 5.)
+// Errors: ErrDimension, ErrNotFinite, ErrZero, ErrArgument, ctx.Err(), those of the source. Safe
+// for concurrent use, also with Add, AddBatch and Delete, none of which it waits for. (Algorithm
+// 5.)
 func (g *Graph) Search(ctx context.Context, q []float32, k, ef int, allow *roaring.Bitmap) ([]Neighbor, error) {
 	if err := g.checkSearch(ctx, q, k); err != nil {
 		return nil, err
@@ -78,8 +80,8 @@ func (s *scratch) prepare(g *Graph, q []float32) {
 	g.o.prepare(s.vec, q)
 }
 
-// walk descends from the entry point to layer 0 and leaves the ef nearest live nodes that s.sieve lets through in
-// s.beam. It reports false where the graph has no entry point.
+// walk descends from the entry point to layer 0 and leaves the ef nearest live nodes that s.sieve
+// lets through in s.beam. It reports false where the graph has no entry point.
 func (c *core) walk(s *scratch, ef int) bool {
 	entry, level, ok := c.entryPoint()
 	if !ok {
@@ -97,8 +99,8 @@ func (c *core) walk(s *scratch, ef int) bool {
 	}
 	c.searchLayerLive(s, &s.query, k, ef, 0, limit)
 	if len(s.beam.keys) < ef && s.visited[entry] != s.epoch {
-		// The walk has ended among dead or refused nodes that no link leaves. Every live node can be reached from the
-		// entry point.
+		// The walk has ended among dead or refused nodes that no link leaves. Every live node can
+		// be reached from the entry point.
 		c.continueLive(s, &s.query, c.keyOf(s, &s.query, entry), 0, limit)
 	}
 	return true
@@ -134,8 +136,8 @@ func (c *core) descend(s *scratch, q *query, k key, layer int, limit uint32) key
 	}
 }
 
-// searchLayer is Algorithm 2 where every node counts: it leaves the ef nodes nearest to q, as far as they are found
-// from start, in s.beam. Nodes at or after limit are not seen.
+// searchLayer is Algorithm 2 where every node counts: it leaves the ef nodes nearest to q, as far
+// as they are found from start, in s.beam. Nodes at or after limit are not seen.
 func (c *core) searchLayer(s *scratch, q *query, start key, ef, layer int, limit uint32) {
 	s.visit(int(limit))
 	visited := s.visited[:limit]
@@ -155,7 +157,8 @@ func (c *core) searchLayer(s *scratch, q *query, start key, ef, layer int, limit
 		n := s.gather(c.record(keyNode(k), layer), visited)
 		at++
 		if at < len(s.beam.keys) {
-			// Most often the next to be expanded: its links come into the cache while distances are computed.
+			// Most often the next to be expanded: its links come into the cache while distances are
+			// computed.
 			s.touch(c.record(keyNode(s.beam.keys[at]), layer))
 		}
 		c.distances(s, q, n)
@@ -177,8 +180,8 @@ func (s *scratch) touch(rec []uint32) {
 	}
 }
 
-// gather puts the nodes of a record that were not visited yet into s.nodes and marks them. Whether a node was visited
-// is as good as random: it is counted, not branched on.
+// gather puts the nodes of a record that were not visited yet into s.nodes and marks them. Whether
+// a node was visited is as good as random: it is counted, not branched on.
 func (s *scratch) gather(rec []uint32, visited []uint8) int {
 	n, epoch := 0, s.epoch
 	nodes := s.nodes[:len(rec)]
@@ -198,8 +201,9 @@ func (s *scratch) gather(rec []uint32, visited []uint8) int {
 	return n
 }
 
-// searchLayerLive is Algorithm 2 where only live nodes count, and of those only what s.sieve, if set, lets through. The
-// others lead on, so that it goes on until ef that count are found or nothing is left.
+// searchLayerLive is Algorithm 2 where only live nodes count, and of those only what s.sieve, if
+// set, lets through. The others lead on, so that it goes on until ef that count are found or
+// nothing is left.
 func (c *core) searchLayerLive(s *scratch, q *query, start key, ef, layer int, limit uint32) {
 	s.visit(int(limit))
 	if s.without > 0 {
@@ -279,9 +283,10 @@ func (c *core) results(ctx context.Context, s *scratch, k int, allow *roaring.Bi
 	return c.expandIDs(s, k, allow), nil
 }
 
-// expandIDs turns the keys of s.beam, whose distances are exact, into the k best ids. The distance that a kernel finds
-// depends in its last bit on what else is in the call; here each is measured by itself, as a source's vectors are, so
-// that every way of searching reports the same number for the same pair.
+// expandIDs turns the keys of s.beam, whose distances are exact, into the k best ids. The distance
+// that a kernel finds depends in its last bit on what else is in the call; here each is measured by
+// itself, as a source's vectors are, so that every way of searching reports the same number for the
+// same pair.
 func (c *core) expandIDs(s *scratch, k int, allow *roaring.Bitmap) []Neighbor {
 	q := &query{vec: s.vec}
 	out := make([]Neighbor, 0, min(k, len(s.beam.keys)))

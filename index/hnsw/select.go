@@ -13,14 +13,16 @@ type picker struct {
 
 const pickBlock = 32 // candidates measured at a time against what has been selected
 
-// selectNeighbors is Algorithm 4, the heuristic: of candidates, nearest first, it selects up to limit that are
-// nearer to the base than to every one selected before. What is as near to a selected one as to the base is left
-// out too: with a strict comparison, copies at distance 0 never prune one another and close up into a clique that
-// no link leaves (qdrant#10239). If fewer than floor are selected, the nearest of those left out fill it up. The
-// result is nearest first and lives in s.pick until the next call.
+// selectNeighbors is Algorithm 4, the heuristic: of candidates, nearest first, it selects up to
+// limit that are nearer to the base than to every one selected before. What is as near to a
+// selected one as to the base is left out too: with a strict comparison, copies at distance 0 never
+// prune one another and close up into a clique that no link leaves (qdrant#10239). If fewer than
+// floor are selected, the nearest of those left out fill it up. The result is nearest first and
+// lives in s.pick until the next call.
 //
-// Candidates are taken a block at a time: each selected node is measured against the whole rest of the block in one
-// call, which costs no more distances than one candidate at a time against all selected, up to the last block.
+// Candidates are taken a block at a time: each selected node is measured against the whole rest of
+// the block in one call, which costs no more distances than one candidate at a time against all
+// selected, up to the last block.
 func (c *core) selectNeighbors(s *scratch, candidates []key, limit, floor int) []key {
 	p := &s.pick
 	p.selected, p.pruned = p.selected[:0], p.pruned[:0]

@@ -2,8 +2,9 @@ package hnsw
 
 import "unsafe"
 
-// makeRows returns n zeroed elements for random access. Large ones are put on huge pages where the system has them:
-// a walk through the graph touches rows all over the slab, and would miss the TLB at most of them.
+// makeRows returns n zeroed elements for random access. Large ones are put on huge pages where the
+// system has them: a walk through the graph touches rows all over the slab, and would miss the TLB
+// at most of them.
 func makeRows[T any](n int) []T {
 	s := make([]T, n)
 	const least = 1 << 22

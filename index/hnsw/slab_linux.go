@@ -5,7 +5,8 @@ import (
 	"unsafe"
 )
 
-// adviseHuge asks for huge pages under b. It is advice: that the kernel may refuse it does not matter.
+// adviseHuge asks for huge pages under b. It is advice: that the kernel may refuse it does not
+// matter.
 func adviseHuge(b []byte) {
 	const (
 		huge         = 1 << 21

@@ -67,8 +67,8 @@ const (
 	contentCodes          // codes with tags and scales; a source holds the vectors
 )
 
-// body returns the number of bytes in the blocks: a byte, an id and links per row, links above, copies, and vectors or
-// codes.
+// body returns the number of bytes in the blocks: a byte, an id and links per row, links above,
+// copies, and vectors or codes.
 func (h *header) body() uint64 {
 	return uint64(h.nodes)*(1+4+8*uint64(h.m)+h.rowBytes()) + 4*h.upper + 8*h.copies
 }
@@ -76,7 +76,8 @@ func (h *header) body() uint64 {
 // packedWidths are widths and target as a graph keeps them.
 func (h *header) packedWidths() uint64 { return uint64(h.widths) | uint64(h.target)<<32 }
 
-// rowBytes returns the bytes of a vector, or of a code with its tag, scale and, for L2, squared length.
+// rowBytes returns the bytes of a vector, or of a code with its tag, scale and, for L2, squared
+// length.
 func (h *header) rowBytes() uint64 {
 	switch {
 	case h.contents == contentVectors:
@@ -128,10 +129,11 @@ func (h *header) trailer(blocksCRC uint32) []byte {
 	return le.AppendUint32(b, crc32.Checksum(b, castagnoli))
 }
 
-// WriteSnapshot writes the graph to path: beside it first, synced, then renamed over it, then the folder synced, so
-// that path holds the old snapshot or the new one whatever happens. Writers wait while the links are copied, not while
-// the file is written; searches never wait. Vectors, or the codes where a source holds them, are written too: one
-// sequential read then brings the graph back without a pass over the store.
+// WriteSnapshot writes the graph to path: beside it first, synced, then renamed over it, then the
+// folder synced, so that path holds the old snapshot or the new one whatever happens. Writers wait
+// while the links are copied, not while the file is written; searches never wait. Vectors, or the
+// codes where a source holds them, are written too: one sequential read then brings the graph back
+// without a pass over the store.
 func (g *Graph) WriteSnapshot(path string, meta Meta) (err error) {
 	g.snapshot.Lock()
 	defer g.snapshot.Unlock()
@@ -165,7 +167,8 @@ func (g *Graph) WriteSnapshot(path string, meta Meta) (err error) {
 	return nil
 }
 
-// frozen is the state of a graph at one moment. What never changes, vectors and codes, stays in the core.
+// frozen is the state of a graph at one moment. What never changes, vectors and codes, stays in the
+// core.
 type frozen struct {
 	header
 	c      *core

@@ -349,8 +349,8 @@ func FuzzSnapshot(f *testing.F) {
 	})
 }
 
-// TestSnapshotIsReachable writes a graph a node of which has just been cut off. The live graph notices when more of it has changed;
-// one that is read counts as verified.
+// TestSnapshotIsReachable writes a graph a node of which has just been cut off. The live graph
+// notices when more of it has changed; one that is read counts as verified.
 func TestSnapshotIsReachable(t *testing.T) {
 	g := build(t, Options{M: 4}, clustered(1, 2000, 8), 0)
 	c := g.core.Load()

@@ -8,12 +8,14 @@ import (
 	"searchd/internal/simd"
 )
 
-// Source holds the vectors that a graph keeps only codes of. The graph asks for the best of a search, to measure them
-// again in float32, and for samples; it builds, repairs and saves itself from the codes alone.
+// Source holds the vectors that a graph keeps only codes of. The graph asks for the best of a
+// search, to measure them again in float32, and for samples; it builds, repairs and saves itself
+// from the codes alone.
 type Source interface {
-	// Read calls each, in any order, for every place i of ids whose id the source knows. v [Dim] is the vector that was
-	// given for the id, and is valid until each returns. An id must be known from before it is added to the graph until
-	// it is deleted; a vector of which no id is known is left out of results. Safe for concurrent use.
+	// Read calls each, in any order, for every place i of ids whose id the source knows. v [Dim] is
+	// the vector that was given for the id, and is valid until each returns. An id must be known
+	// from before it is added to the graph until it is deleted; a vector of which no id is known is
+	// left out of results. Safe for concurrent use.
 	Read(ctx context.Context, ids []uint32, each func(i int, v []float32)) error
 }
 
@@ -27,8 +29,9 @@ func (c *core) liveID(node uint32) (uint32, bool) {
 	return one[0], len(ids) == 1
 }
 
-// readKeys replaces the distances of keys by exact ones from s.vec to the vectors in the source. Keys of nodes that have
-// died, or of which the source knows no id, are left out of what it returns.
+// readKeys replaces the distances of keys by exact ones from s.vec to the vectors in the source.
+// Keys of nodes that have died, or of which the source knows no id, are left out of what it
+// returns.
 func (c *core) readKeys(ctx context.Context, s *scratch, keys []key) ([]key, error) {
 	s.read.ids, s.read.nodes = s.read.ids[:0], s.read.nodes[:0]
 	for _, k := range keys {
@@ -61,7 +64,8 @@ func (c *core) readKeys(ctx context.Context, s *scratch, keys []key) ([]key, err
 	return out, nil
 }
 
-// readCopy returns the distance from s.vec to the vector of a node by the newest of its ids that the source knows.
+// readCopy returns the distance from s.vec to the vector of a node by the newest of its ids that
+// the source knows.
 func (c *core) readCopy(ctx context.Context, s *scratch, node uint32) (distance float32, ok bool, err error) {
 	s.ids = c.appendIDs(s.ids[:0], node, math.MaxInt, nil)
 	for at := len(s.ids) - 1; at >= 0 && !ok && err == nil; at-- {
@@ -70,7 +74,8 @@ func (c *core) readCopy(ctx context.Context, s *scratch, node uint32) (distance 
 	return distance, ok, err
 }
 
-// readDistances calls each with the distance from s.vec to the vector of every one of ids that the source knows.
+// readDistances calls each with the distance from s.vec to the vector of every one of ids that the
+// source knows.
 func (c *core) readDistances(ctx context.Context, s *scratch, ids []uint32, each func(i int, distance float32)) error {
 	wrong := 0
 	err := c.o.Source.Read(ctx, ids, func(i int, v []float32) {
@@ -131,7 +136,8 @@ func (c *core) readID(ctx context.Context, id uint32) (v []float32, ok bool, err
 	return v, ok, err
 }
 
-// scanSource leaves the k nearest nodes that the sieve lets through in s.beam, by the vectors in the source, all of them.
+// scanSource leaves the k nearest nodes that the sieve lets through in s.beam, by the vectors in
+// the source, all of them.
 func (c *core) scanSource(ctx context.Context, s *scratch, k int, sieve *sieve) error {
 	s.beam.reset(k)
 	worst := s.beam.worst()

@@ -15,7 +15,8 @@ import (
 	"searchd/internal/simd"
 )
 
-// TestSource compares a graph whose vectors lie elsewhere with one that holds them: the same graph, the same answers.
+// TestSource compares a graph whose vectors lie elsewhere with one that holds them: the same graph,
+// the same answers.
 func TestSource(t *testing.T) {
 	base, queries := clustered(1, 2500, 48), clustered(2, 50, 48)
 	base = append(base, base[7], base[7], base[8])
@@ -243,7 +244,8 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// without is a source that lacks some ids, which it deletes from a graph, where not nil, as soon as it is asked for one.
+// without is a source that lacks some ids, which it deletes from a graph, where not nil, as soon as
+// it is asked for one.
 type without struct {
 	memory
 	gone []uint32
@@ -263,8 +265,9 @@ func (w *without) Read(ctx context.Context, ids []uint32, each func(i int, v []f
 	})
 }
 
-// TestOneCopyIsLeft: of the ids of one vector the source knows the first, the one between or the last, while the graph has all, or deletes
-// the others after a search has looked at them and before it has read them.
+// TestOneCopyIsLeft: of the ids of one vector the source knows the first, the one between or the
+// last, while the graph has all, or deletes the others after a search has looked at them and before
+// it has read them.
 func TestOneCopyIsLeft(t *testing.T) {
 	base := clustered(1, 1200, 48)
 	copies := []uint32{300, 600, 900}

@@ -39,9 +39,10 @@ type Probe struct {
 	Unreachable int     // live nodes that no path from the entry point leads to
 }
 
-// Probe asks the graph for the neighbors of some stored vectors, at most 200, and compares with scans; and it follows all
-// links. It costs as many scans as there are samples, in one goroutine, and keeps nobody waiting: while others write, a
-// node may be counted as unreachable that is just being linked.
+// Probe asks the graph for the neighbors of some stored vectors, at most 200, and compares with
+// scans; and it follows all links. It costs as many scans as there are samples, in one goroutine,
+// and keeps nobody waiting: while others write, a node may be counted as unreachable that is just
+// being linked.
 func (g *Graph) Probe(ctx context.Context, samples int) (Probe, error) {
 	c := g.core.Load()
 	limit := c.published.Load()
@@ -84,7 +85,8 @@ func (g *Graph) Probe(ctx context.Context, samples int) (Probe, error) {
 	return p, err
 }
 
-// countUnreachable returns how many live nodes below limit no path over layer 0 leads to. Readers and writers go on.
+// countUnreachable returns how many live nodes below limit no path over layer 0 leads to. Readers
+// and writers go on.
 func (c *core) countUnreachable(limit uint32) int {
 	entry, _, ok := c.entryPoint()
 	if !ok || entry >= limit {

@@ -13,14 +13,17 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// foldAccents is a token filter that leaves out what people leave out when they type, so that naïve and naive are one term:
+// foldAccents is a token filter that leaves out what people leave out when they type, so that naïve
+// and naive are one term:
 //
-//  1. Accents of Latin and Greek letters: é is e, ά is α. Letters that Unicode takes for others than those they look like have them too: ł is l, ø is o, ß is ss.
+//  1. Accents of Latin and Greek letters: é is e, ά is α. Letters that Unicode takes for others
+//     than those they look like have them too: ł is l, ø is o, ß is ss.
 //  2. Marks of stress on Cyrillic letters, points of Hebrew and vowels of Arabic.
 //  3. What Greek writes otherwise at the end of a word, ς, and what Russian seldom writes, ё.
 //  4. Apostrophes, and the marks that Hebrew has for them: O'Brien is obrien, צה״ל is צהל.
 //
-// Marks of other scripts are more than accents and stay: those of が, of й and of the vowels of Hindi. So does what is in keep.
+// Marks of other scripts are more than accents and stay: those of が, of й and of the vowels of
+// Hindi. So does what is in keep.
 type foldAccents struct{ keep string }
 
 // Filter implements analysis.TokenFilter.
@@ -33,13 +36,15 @@ func (f foldAccents) Filter(input analysis.TokenStream) analysis.TokenStream {
 	return input
 }
 
-// alike has the letters and marks of foldAccents that have no decomposition into a letter and its accent.
+// alike has the letters and marks of foldAccents that have no decomposition into a letter and its
+// accent.
 var alike = map[rune]string{
 	'ß': "ss", 'æ': "ae", 'œ': "oe", 'ø': "o", 'ł': "l", 'đ': "d", 'ð': "d", 'þ': "th", 'ħ': "h", 'ı': "i", 'ς': "σ", 'ё': "е",
 	'\'': "", '׳': "", '״': "", '"': "", // between letters of Hebrew alone
 }
 
-// leftOut are the marks of foldAccents that stand alone. The first are those that have been composed with no letter.
+// leftOut are the marks of foldAccents that stand alone. The first are those that have been
+// composed with no letter.
 var leftOut = &unicode.RangeTable{R16: []unicode.Range16{{0x0300, 0x036f, 1}, {0x0591, 0x05bd, 1}, {0x05bf, 0x05c7, 1}, {0x064b, 0x065f, 1}, {0x0670, 0x0670, 1}}}
 
 func (f foldAccents) fold(term []byte) []byte {
@@ -61,14 +66,17 @@ func (f foldAccents) fold(term []byte) []byte {
 	return out
 }
 
-// keptLetters are letters of languages that are no other letter with an accent to those who write it, so that they type them.
+// keptLetters are letters of languages that are no other letter with an accent to those who write
+// it, so that they type them.
 var keptLetters = map[string]string{"da": "åæø", "es": "ñ", "fi": "åäö", "no": "åæø", "sv": "åäö"}
 
-// foldedLate are the languages whose stemmers need the accents, or the apostrophe of foto's. The stem of a word that was typed without them can be another.
+// foldedLate are the languages whose stemmers need the accents, or the apostrophe of foto's. The
+// stem of a word that was typed without them can be another.
 var foldedLate = []string{"hr", "nl", "tr"}
 
-// endings are those whose accents the stemmer of a language needs, without and with them. They are put back before it
-// comes, whether a word was written with them or not, so that both ways give one stem.
+// endings are those whose accents the stemmer of a language needs, without and with them. They are
+// put back before it comes, whether a word was written with them or not, so that both ways give one
+// stem.
 var endings = map[string][]string{
 	"fr": {"ieme", "ième", "iemes", "ième", "ere", "ère", "eres", "ère", "ete", "ète", "etes", "ète"},
 	"hu": {"bol", "ból", "rol", "ról", "tol", "tól", "nal", "nál", "nel", "nél", "kent", "ként"},
@@ -97,8 +105,9 @@ var elided = map[string][]string{
 	"pt": {"d"},
 }
 
-// unaccented returns the filters of a language with foldAccents put in: behind the stop words, so that a word without accents is not taken for one of them,
-// or sara for sarà, and before the stemmer, or behind both. Elided words are taken away before the stop words are.
+// unaccented returns the filters of a language with foldAccents put in: behind the stop words, so
+// that a word without accents is not taken for one of them, or sara for sarà, and before the
+// stemmer, or behind both. Elided words are taken away before the stop words are.
 func unaccented(language string, filters []analysis.TokenFilter) []analysis.TokenFilter {
 	fold := foldAccents{keptLetters[language]}
 	stops := slices.IndexFunc(filters, func(f analysis.TokenFilter) bool { _, ok := f.(*stop.StopTokensFilter); return ok })

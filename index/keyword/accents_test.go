@@ -6,8 +6,9 @@ import (
 	"testing"
 )
 
-// TestAccents counts in testdata/accents.txt how many words have the terms that they have without accents, and how many forms of a word those of its first.
-// The words that are missing are stop words with their accents mostly, or forms that the stemmer does not know.
+// TestAccents counts in testdata/accents.txt how many words have the terms that they have without
+// accents, and how many forms of a word those of its first. The words that are missing are stop
+// words with their accents mostly, or forms that the stemmer does not know.
 func TestAccents(t *testing.T) {
 	type counts struct{ typed, forms int }
 	want := map[string]counts{
@@ -81,7 +82,8 @@ func TestAccents(t *testing.T) {
 	}
 }
 
-// TestFoldAccents: letters that are others to those who write them stay, and so do marks that are more than accents.
+// TestFoldAccents: letters that are others to those who write them stay, and so do marks that are
+// more than accents.
 func TestFoldAccents(t *testing.T) {
 	for _, tc := range []struct{ language, text, want string }{
 		{"sv", "får far Håkan idé À", "får far håkan ide a"},

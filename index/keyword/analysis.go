@@ -45,9 +45,9 @@ var languages = []string{
 	"ro", "ru", "standard", "sv", "tr",
 }
 
-// Languages returns what Options.Language can be, sorted: codes of languages, "cjk" for Chinese, Japanese and Korean
-// in pairs of characters, and "standard", which stems no word and suits any other language. Thai, Lao, Khmer and Burmese are in pairs
-// of characters in each of them.
+// Languages returns what Options.Language can be, sorted: codes of languages, "cjk" for Chinese,
+// Japanese and Korean in pairs of characters, and "standard", which stems no word and suits any
+// other language. Thai, Lao, Khmer and Burmese are in pairs of characters in each of them.
 func Languages() []string { return slices.Clone(languages) }
 
 // languageTag is an ISO 639 code, with or without a script, region and the like behind it.
@@ -56,7 +56,8 @@ var languageTag = regexp.MustCompile(`^[a-z]{2,3}(-[a-z0-9]{1,8})*$`)
 // analysedAs has the languages that are analysed under another name.
 var analysedAs = map[string]string{"ja": "cjk", "ko": "cjk", "zh": "cjk", "nb": "no", "nn": "no"}
 
-// LanguageOf returns which of [Languages] a name or tag means: cjk for ja, no for nb, pt for pt-BR. false: none of them.
+// LanguageOf returns which of [Languages] a name or tag means: cjk for ja, no for nb, pt for pt-BR.
+// false: none of them.
 func LanguageOf(tag string) (language string, ok bool) {
 	if tag = strings.ToLower(tag); languageTag.MatchString(tag) {
 		tag, _, _ = strings.Cut(tag, "-")
@@ -67,10 +68,12 @@ func LanguageOf(tag string) (language string, ok bool) {
 	return tag, slices.Contains(languages, tag)
 }
 
-// maxTerm is the number of bytes of a term that are indexed and searched for. Lines of base64 and the like are longer.
+// maxTerm is the number of bytes of a term that are indexed and searched for. Lines of base64 and
+// the like are longer.
 const maxTerm = 128
 
-// pieceBytes bounds the memory of an analysis: bleve holds about 100 bytes per token of what it is given at once.
+// pieceBytes bounds the memory of an analysis: bleve holds about 100 bytes per token of what it is
+// given at once.
 const pieceBytes = 1 << 16
 
 // Token is a term of a text and the bytes [Start, End) of the text that it stands for. Tokens of
@@ -305,7 +308,8 @@ func hasParts(tokens analysis.TokenStream, i int) bool {
 	return i < len(tokens) && tokens[i].Start < name.End
 }
 
-// cutAt returns the end of the last white space within the first n bytes of s, or where a character ends.
+// cutAt returns the end of the last white space within the first n bytes of s, or where a character
+// ends.
 func cutAt(s string, n int) int {
 	for i := n; i > n/2; i-- {
 		switch s[i-1] {
@@ -328,8 +332,8 @@ func cutRune(b []byte, n int) int {
 	return n
 }
 
-// Analyze returns the terms of text as they are indexed and, covered ones apart, searched for, in order, with the bytes of text that
-// each stands for: what a highlighter marks.
+// Analyze returns the terms of text as they are indexed and, covered ones apart, searched for, in
+// order, with the bytes of text that each stands for: what a highlighter marks.
 func (x *Index) Analyze(text string) []Token { return x.Occurrences(text, nil) }
 
 // Occurrences returns those tokens of [Index.Analyze] whose terms wanted accepts; nil: all.
@@ -350,8 +354,8 @@ func (a analyzer) occurrences(text string, wanted func(term string) bool) (token
 // Analysis analyses texts as the indexes of a language do. It is safe for concurrent use.
 type Analysis struct{ analyzer analyzer }
 
-// NewAnalysis returns the analysis of a language, one of [Languages]; "" is "en". Making one takes a tenth of a millisecond. ErrOptions says that there
-// is no such language.
+// NewAnalysis returns the analysis of a language, one of [Languages]; "" is "en". Making one takes
+// a tenth of a millisecond. ErrOptions says that there is no such language.
 func NewAnalysis(language string) (*Analysis, error) {
 	o, err := Options{Language: language}.withDefaults()
 	if err != nil {
@@ -369,7 +373,8 @@ func (a *Analysis) Term(text string) (term string, ok bool) {
 	return a.index().onlyTerm(text)
 }
 
-// Expand is [Index.Expand] of any of the indexes that q.Global is of: these statistics say all that must be known of documents.
+// Expand is [Index.Expand] of any of the indexes that q.Global is of: these statistics say all that
+// must be known of documents.
 func (a *Analysis) Expand(ctx context.Context, q Query) ([]Expansion, error) {
 	if q.Global == nil {
 		return nil, fmt.Errorf("%w: there are none", ErrStatistics)

@@ -28,9 +28,10 @@ var (
 	keySettings = []byte("settings") // JSON of settings
 )
 
-// Apply makes the index hold entries, which are all changes after Seq up to and with seq, in order. Searches see them
-// once it has returned. It does not wait for the disk (see Sync); whatever happens, a later Open finds an
-// index that is as if the changes up to its Seq, and possibly some of the next, had been applied.
+// Apply makes the index hold entries, which are all changes after Seq up to and with seq, in order.
+// Searches see them once it has returned. It does not wait for the disk (see Sync); whatever
+// happens, a later Open finds an index that is as if the changes up to its Seq, and possibly some
+// of the next, had been applied.
 //
 // After an error the index may hold some of the entries, and Seq has not changed: apply them again.
 func (x *Index) Apply(ctx context.Context, entries []Entry, seq uint64) error {
@@ -66,7 +67,8 @@ func (x *Index) Apply(ctx context.Context, entries []Entry, seq uint64) error {
 	return nil
 }
 
-// batchLen returns how many of entries the next batch takes: as many as stay within batchEntries and batchBytes, or one.
+// batchLen returns how many of entries the next batch takes: as many as stay within batchEntries
+// and batchBytes, or one.
 func batchLen(entries []Entry) int {
 	size := 0
 	for n := range entries {
@@ -78,8 +80,8 @@ func batchLen(entries []Entry) int {
 	return len(entries)
 }
 
-// encodeSeq returns seq in 8 bytes and their CRC-32C in 4, little endian: bbolt's pages have no checksum, and an index
-// that believes it is further than it is lacks documents for ever.
+// encodeSeq returns seq in 8 bytes and their CRC-32C in 4, little endian: bbolt's pages have no
+// checksum, and an index that believes it is further than it is lacks documents for ever.
 func encodeSeq(seq uint64) []byte {
 	b := binary.LittleEndian.AppendUint64(nil, seq)
 	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
@@ -188,7 +190,8 @@ func (x *Index) index(ctx context.Context, batch *index.Batch) error {
 	}
 }
 
-// Sync returns once everything applied before it is on disk, so that the next Open finds at least the present Seq.
+// Sync returns once everything applied before it is on disk, so that the next Open finds at least
+// the present Seq.
 func (x *Index) Sync(ctx context.Context) error {
 	if err := x.beginApply(ctx); err != nil {
 		return err
@@ -197,7 +200,8 @@ func (x *Index) Sync(ctx context.Context) error {
 	return x.waitPersisted(ctx)
 }
 
-// waitPersisted fills unpersisted, which takes its elements back as batches reach the disk. The caller holds applying.
+// waitPersisted fills unpersisted, which takes its elements back as batches reach the disk. The
+// caller holds applying.
 func (x *Index) waitPersisted(ctx context.Context) (err error) {
 	taken := 0
 	for taken < cap(x.unpersisted) && err == nil {

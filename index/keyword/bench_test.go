@@ -11,7 +11,8 @@ import (
 	"searchd/index/filter"
 )
 
-// benchIndex has docs documents of 100 words by Zipf's law, a title of 8, and a number and a language to filter by.
+// benchIndex has docs documents of 100 words by Zipf's law, a title of 8, and a number and a
+// language to filter by.
 func benchIndex(b *testing.B, docs int) *Index {
 	r := rand.New(rand.NewPCG(1, 1))
 	zipf := rand.NewZipf(r, 1.1, 3, 50_000)
@@ -218,7 +219,8 @@ func BenchmarkFields(b *testing.B) {
 	}
 }
 
-// BenchmarkManyValues asks about a string that each document has another of: by ranges of a filter, as a facet, and for the first value of some documents.
+// BenchmarkManyValues asks about a string that each document has another of: by ranges of a filter,
+// as a facet, and for the first value of some documents.
 func BenchmarkManyValues(b *testing.B) {
 	x := benchIndex(b, 40_000)
 	ctx := context.Background()

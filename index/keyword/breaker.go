@@ -9,8 +9,9 @@ import (
 	"github.com/blevesearch/bleve/v2/index/scorch"
 )
 
-// breaker stops an index whose background writer fails. bleve would try again at once and for ever (20,000 times in
-// two seconds on a full disk), and reports such errors through one callback for the whole process.
+// breaker stops an index whose background writer fails. bleve would try again at once and for ever
+// (20,000 times in two seconds on a full disk), and reports such errors through one callback for
+// the whole process.
 type breaker struct {
 	tripped   chan struct{} // closed by the first failure
 	closeOnce sync.Once
@@ -51,8 +52,8 @@ func forgetIndex(x *Index) {
 	}
 }
 
-// onAsyncError runs on the goroutine that failed. It must not wait for that goroutine to end, which closing scorch
-// does; it only slows it down until it is told to end.
+// onAsyncError runs on the goroutine that failed. It must not wait for that goroutine to end, which
+// closing scorch does; it only slows it down until it is told to end.
 func onAsyncError(err error, dir string) {
 	if errors.Is(err, scorch.ErrCleanup) {
 		return // old files stay a while longer
@@ -66,7 +67,8 @@ func onAsyncError(err error, dir string) {
 	time.Sleep(20 * time.Millisecond)
 }
 
-// trip freezes the state that searches see and closes s in the background. Only the first call does anything.
+// trip freezes the state that searches see and closes s in the background. Only the first call does
+// anything.
 func (b *breaker) trip(s *scorch.Scorch, cause error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -91,8 +93,9 @@ func (x *Index) Broken() <-chan struct{} { return x.breaker.tripped }
 // Err returns why the index takes no changes, ErrBroken with its cause, or nil.
 func (x *Index) Err() error { return x.breaker.err() }
 
-// Release gives up the folder of a broken index, so that another Index can open it. Searches of this one go on over what it held, and Close is
-// still to be called. An index that works is left alone.
+// Release gives up the folder of a broken index, so that another Index can open it. Searches of
+// this one go on over what it held, and Close is still to be called. An index that works is left
+// alone.
 func (x *Index) Release() {
 	if x.breaker.err() != nil {
 		_ = x.breaker.closeScorch(x.scorch) // what it had not written is lost in any case
@@ -130,7 +133,8 @@ func (b *breaker) close(s *scorch.Scorch) error {
 	return b.closeScorch(s)
 }
 
-// closeScorch closes s once, because a second Close of scorch panics, and waits for a Close under way.
+// closeScorch closes s once, because a second Close of scorch panics, and waits for a Close under
+// way.
 func (b *breaker) closeScorch(s *scorch.Scorch) error {
 	b.mu.Lock()
 	b.mu.closed = true

@@ -26,16 +26,20 @@ const (
 // alternativeBytes is about what an alternative takes.
 const alternativeBytes = 400
 
-// apartShare is what the parts of a word that no document has say of what the idf of their phrase would: it may not be meant.
+// apartShare is what the parts of a word that no document has say of what the idf of their phrase
+// would: it may not be meant.
 const apartShare = 0.75
 
-// breaks returns the parts of the text of q, beside those of taken, that are read as documents write them, in order:
+// breaks returns the parts of the text of q, beside those of taken, that are read as documents
+// write them, in order:
 //
-//  1. Words side by side that documents have as one: data base is data or database, and base or database, so that a text with database is one with both. More
-//     than two words are one only with digits among them, or if they are single letters.
-//  2. A word whose two parts stand side by side in documents: icecream is icecream or "ice cream", 16gb is 16gb or "16 gb". Numbers, and what is
-//     written in blocks of four, may have more parts. Of a document that has the word itself the parts do not count. A word of letters that no document has
-//     may not be meant so, and counts for apartShare of its idf.
+//  1. Words side by side that documents have as one: data base is data or database, and base or
+//     database, so that a text with database is one with both. More than two words are one only
+//     with digits among them, or if they are single letters.
+//  2. A word whose two parts stand side by side in documents: icecream is icecream or "ice cream",
+//     16gb is 16gb or "16 gb". Numbers, and what is written in blocks of four, may have more parts.
+//     Of a document that has the word itself the parts do not count. A word of letters that no
+//     document has may not be meant so, and counts for apartShare of its idf.
 func (x *Index) breaks(ctx context.Context, l lexicon, q Query, taken []expansion) (out []expansion, err error) {
 	readings, err := x.readings(ctx, l, q, taken)
 	if err != nil {
@@ -68,7 +72,8 @@ type reading struct {
 	parts bool // the word has parts that are asked for beside it
 }
 
-// readings returns the words of the text of q, beside those of taken, that may be read as others, see breaks.
+// readings returns the words of the text of q, beside those of taken, that may be read as others,
+// see breaks.
 func (x *Index) readings(ctx context.Context, l lexicon, q Query, rules []expansion) (out []reading, err error) {
 	if len(q.Text) > brokenBytes {
 		return nil, nil
@@ -140,8 +145,9 @@ func (r *reading) add(alt alternative, have bool) {
 	}
 }
 
-// beyond is the postings of a term as far as documents have it more often than its part: wi-fi is indexed as both, and counts once. What counts documents,
-// which takes the part's with them, sees all of the term.
+// beyond is the postings of a term as far as documents have it more often than its part: wi-fi is
+// indexed as both, and counts once. What counts documents, which takes the part's with them, sees
+// all of the term.
 type beyond struct {
 	segment.PostingsList
 	part segment.PostingsList
@@ -306,7 +312,8 @@ func (x *Index) foundTogether(ctx context.Context, v *view, alt alternative, tex
 	return false, nil
 }
 
-// waysApart returns the parts that a word may have been written in, all of them known, at most so many.
+// waysApart returns the parts that a word may have been written in, all of them known, at most so
+// many.
 func waysApart(word string, most int, known func(part string) bool) (ways [][]string) {
 	add := func(parts ...string) {
 		if len(ways) < most && !slices.ContainsFunc(parts, func(p string) bool { return !known(p) }) {
@@ -351,7 +358,8 @@ func waysApart(word string, most int, known func(part string) bool) (ways [][]st
 	return ways
 }
 
-// groups calls f with the ways to write a number, behind parts, in two groups and more of known ones: of two to seven digits, the first also of one.
+// groups calls f with the ways to write a number, behind parts, in two groups and more of known
+// ones: of two to seven digits, the first also of one.
 func groups(number string, parts []string, known func(part string) bool, f func(parts []string)) {
 	if number == "" && len(parts) > 1 {
 		f(parts)

@@ -69,7 +69,8 @@ func TestBreaksNot(t *testing.T) {
 	}
 }
 
-// TestBreaksEqualOracle: a text scores for words side by side as one that has its words together apart, too.
+// TestBreaksEqualOracle: a text scores for words side by side as one that has its words together
+// apart, too.
 func TestBreaksEqualOracle(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	x := openTemp(t, Options{Language: "standard"})
@@ -143,7 +144,8 @@ func TestBreaksEqualOracle(t *testing.T) {
 	}
 }
 
-// TestBreaksCountOnce: a word with a hyphen, which is indexed without it, too, scores as its parts do.
+// TestBreaksCountOnce: a word with a hyphen, which is indexed without it, too, scores as its parts
+// do.
 func TestBreaksCountOnce(t *testing.T) {
 	x := openTemp(t, Options{})
 	apply(t, x, 1, Entry{No: 1, Text: []Field{{"text", "wi-fi here"}}}, Entry{No: 2, Text: []Field{{"text", "wi fi here"}}}, Entry{No: 3, Text: []Field{{"text", "nothing"}}})
@@ -161,7 +163,8 @@ func TestBreaksCountOnce(t *testing.T) {
 	}
 }
 
-// TestBreaksSample: of very many documents with both parts of a word some are read; the others have it if half of those do.
+// TestBreaksSample: of very many documents with both parts of a word some are read; the others have
+// it if half of those do.
 func TestBreaksSample(t *testing.T) {
 	const docs = togetherDocs + 500
 	for _, tc := range []struct{ every, least, most int }{{1, docs, docs}, {10, 1, docs/10 - 1}} {

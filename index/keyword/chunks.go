@@ -6,8 +6,9 @@ import (
 	"sync/atomic"
 )
 
-// chunk is what the analysis makes of a run of characters between white space. No term spans white space and none depends on what is beyond it, so that
-// most chunks of a text need be analysed but once: a few thousand of them make up most of what is written in a language.
+// chunk is what the analysis makes of a run of characters between white space. No term spans white
+// space and none depends on what is beyond it, so that most chunks of a text need be analysed but
+// once: a few thousand of them make up most of what is written in a language.
 type chunk struct {
 	tokens []token // starts, ends and positions count from the chunk's own
 	width  int     // positions that it takes, those of dropped words too
@@ -28,7 +29,8 @@ const (
 	chunksBudget = 16 << 20 // bytes of chunks kept of a language
 )
 
-// chunks keeps chunks of a language that were analysed, by 64 bits of a keyed hash of their texts. It is safe for concurrent use.
+// chunks keeps chunks of a language that were analysed, by 64 bits of a keyed hash of their texts.
+// It is safe for concurrent use.
 type chunks struct {
 	recent [recentChunks]atomic.Pointer[recentChunk] // the last one of each place, in front of shards as it needs no lock
 	shards [chunkShards]kept[uint64, *recentChunk]
@@ -73,7 +75,8 @@ func (c *chunks) get(text string, analyze func(text string) chunk) chunk {
 	return k.chunk
 }
 
-// eachChunk calls yield with the chunks of text that are not empty and where they begin. It stops when yield returns false.
+// eachChunk calls yield with the chunks of text that are not empty and where they begin. It stops
+// when yield returns false.
 func eachChunk(text string, yield func(start int, chunk string) bool) {
 	for at := 0; at < len(text); {
 		if isSpace(text[at]) {
@@ -103,8 +106,8 @@ func bytesOf(list string) (out [256]bool) {
 	return out
 }
 
-// plainWord returns where in a chunk the word is that it has between punctuation, if that is of small letters of ASCII but for the first: the punctuation
-// makes no term. Otherwise the end is 0.
+// plainWord returns where in a chunk the word is that it has between punctuation, if that is of
+// small letters of ASCII but for the first: the punctuation makes no term. Otherwise the end is 0.
 func plainWord(chunk string) span {
 	s := span{0, len(chunk)}
 	for s.start < s.end && opens[chunk[s.start]] {

@@ -88,7 +88,8 @@ func FuzzChunks(f *testing.F) {
 	})
 }
 
-// TestChunksAreBounded: what is kept does not grow with the texts, and is right while others keep and drop.
+// TestChunksAreBounded: what is kept does not grow with the texts, and is right while others keep
+// and drop.
 func TestChunksAreBounded(t *testing.T) {
 	a, err := newAnalyzer("standard")
 	if err != nil {

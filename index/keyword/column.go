@@ -20,8 +20,9 @@ const (
 // columnMost is how many bytes a column has at most; larger ones are not made.
 var columnMost = columnsBudget / 2
 
-// column holds the terms of one kind that a value field has in a segment, in order, with their documents, deleted ones too. Looking
-// the postings of each term up costs a hundred times as much, which is felt where a field has thousands of values.
+// column holds the terms of one kind that a value field has in a segment, in order, with their
+// documents, deleted ones too. Looking the postings of each term up costs a hundred times as much,
+// which is felt where a field has thousands of values.
 type column struct {
 	terms  string   // joined
 	ends   []uint32 // by term, where it ends in terms
@@ -75,7 +76,8 @@ func (c *column) orInto(dst *roaring.Bitmap, values *fieldValues, r termRange, n
 	return nil
 }
 
-// each calls f with the places of the terms in r and their documents, of those of more than columnFew none.
+// each calls f with the places of the terms in r and their documents, of those of more than
+// columnFew none.
 func (c *column) each(ctx context.Context, r termRange, f func(i int, docs termDocs) error) error {
 	from, to := c.span(r)
 	for i := from; i < to; i++ {
@@ -109,9 +111,10 @@ func (b docBits) has(doc uint32) bool { return b[doc/64]>>(doc%64)&1 != 0 }
 func (b docBits) set(doc uint32)      { b[doc/64] |= 1 << (doc % 64) }
 func (b docBits) clear(doc uint32)    { b[doc/64] &^= 1 << (doc % 64) }
 
-// column returns the column that r is a part of, nil if there is none. It is made for a question about all of its terms, and once walks
-// through parts of it have taken as many terms as the segment has documents. One is made at a time, which bounds the memory; who finds another
-// being made walks.
+// column returns the column that r is a part of, nil if there is none. It is made for a question
+// about all of its terms, and once walks through parts of it have taken as many terms as the
+// segment has documents. One is made at a time, which bounds the memory; who finds another being
+// made walks.
 func (s *segmentView) column(ctx context.Context, values *fieldValues, r termRange) (*column, error) {
 	whole, ok := columnOf(r)
 	if !ok {
@@ -196,7 +199,8 @@ func makeColumn(ctx context.Context, values *fieldValues, r termRange) (*column,
 	return c, nil
 }
 
-// columnWalks counts by column the terms that walks have taken for want of it. Its zero value is empty.
+// columnWalks counts by column the terms that walks have taken for want of it. Its zero value is
+// empty.
 type columnWalks struct {
 	mu    sync.Mutex
 	terms map[string]int // negative: the column is too large

@@ -14,7 +14,8 @@ import (
 	"searchd/index/filter"
 )
 
-// TestColumnsEqualWalks asks the same before there are columns and with them, of a field with values that one document has, some, and most.
+// TestColumnsEqualWalks asks the same before there are columns and with them, of a field with
+// values that one document has, some, and most.
 func TestColumnsEqualWalks(t *testing.T) {
 	r := rand.New(rand.NewPCG(21, 22))
 	x := openTemp(t, Options{})
@@ -106,7 +107,8 @@ func TestColumnsEqualWalks(t *testing.T) {
 	}
 }
 
-// TestOneColumnAtATime: a question that would make a column while another is being made is answered without.
+// TestOneColumnAtATime: a question that would make a column while another is being made is answered
+// without.
 func TestOneColumnAtATime(t *testing.T) {
 	x := openTemp(t, Options{})
 	apply(t, x, 1, Entry{No: 1, Values: map[string]any{"f": "a"}}, Entry{No: 2, Values: map[string]any{"f": "b"}})
@@ -118,7 +120,8 @@ func TestOneColumnAtATime(t *testing.T) {
 	}
 }
 
-// TestColumnsWait: a column is made when walks have cost as much, and again after it was dropped, but not of values that are too large for it.
+// TestColumnsWait: a column is made when walks have cost as much, and again after it was dropped,
+// but not of values that are too large for it.
 func TestColumnsWait(t *testing.T) {
 	var w columnWalks
 	for i, want := range []bool{false, false, true} {

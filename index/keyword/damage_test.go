@@ -19,7 +19,8 @@ import (
 	index "github.com/blevesearch/bleve_index_api"
 )
 
-// buildIndex returns a closed index of 300 documents in one segment file: of several, a merge may have made some obsolete.
+// buildIndex returns a closed index of 300 documents in one segment file: of several, a merge may
+// have made some obsolete.
 func buildIndex(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "index")
@@ -233,7 +234,8 @@ func TestTruncatedRoot(t *testing.T) {
 	}
 }
 
-// TestFlippedBits damages root.bolt, whose data pages carry no checksum: Open refuses, or the index works.
+// TestFlippedBits damages root.bolt, whose data pages carry no checksum: Open refuses, or the index
+// works.
 func TestFlippedBits(t *testing.T) {
 	quiet(t)
 	good := buildIndex(t)
@@ -386,8 +388,9 @@ func TestBrokenDisk(t *testing.T) {
 	}
 }
 
-// TestTruncatedWhileOpen cuts the mapped file of an open index: an error, not the end of the process. There is one segment,
-// because bleve's merger, which reads several, has no such protection.
+// TestTruncatedWhileOpen cuts the mapped file of an open index: an error, not the end of the
+// process. There is one segment, because bleve's merger, which reads several, has no such
+// protection.
 func TestTruncatedWhileOpen(t *testing.T) {
 	x := openTemp(t, Options{})
 	apply(t, x, 1, Entry{No: 1, Text: []Field{{"body", "document"}}})

@@ -8,14 +8,16 @@ import (
 	"searchd/index/filter"
 )
 
-// Field is a text of a document that can be searched. Fields of one name count as one, their texts joined. An index keeps MaxTextFields
-// names apart, the first that it is given; the texts of all further ones are joined under the name OtherFields.
+// Field is a text of a document that can be searched. Fields of one name count as one, their texts
+// joined. An index keeps MaxTextFields names apart, the first that it is given; the texts of all
+// further ones are joined under the name OtherFields.
 type Field struct {
 	Name string
 	Text string
 }
 
-// Entry is what the index shall hold of document No from now on, in place of what it held; with Delete, nothing.
+// Entry is what the index shall hold of document No from now on, in place of what it held; with
+// Delete, nothing.
 type Entry struct {
 	No     uint32
 	Text   []Field        // searched
@@ -53,8 +55,8 @@ type document struct {
 	plainText uint64
 }
 
-// docField is a field whose terms are known: it implements index.Field. length is never 0, because a segment cannot
-// tell a term's only posting with norm 0 from none.
+// docField is a field whose terms are known: it implements index.Field. length is never 0, because
+// a segment cannot tell a term's only posting with norm 0 from none.
 type docField struct {
 	name    string
 	value   []byte // of _id only, which is stored
@@ -146,7 +148,8 @@ func (f *docField) word(term string) {
 	tf.SetFrequency(tf.Frequency() + 1)
 }
 
-// add counts one more occurrence of term. The map is asked with a conversion that does not allocate.
+// add counts one more occurrence of term. The map is asked with a conversion that does not
+// allocate.
 func (f *docField) add(term []byte) *index.TokenFreq {
 	tf := f.terms[string(term)]
 	if tf == nil {
@@ -175,7 +178,8 @@ func (d *document) VisitFields(visit index.FieldVisitor) {
 	}
 }
 
-// AddIDField adds the field from which a segment answers DocID. bleve calls it once for each document.
+// AddIDField adds the field from which a segment answers DocID. bleve calls it once for each
+// document.
 func (d *document) AddIDField() {
 	f := &docField{name: "_id", value: []byte(d.id), options: index.IndexField | index.StoreField, length: 1, terms: index.TokenFrequencies{}}
 	f.set(f.value)

@@ -44,8 +44,9 @@ type FacetCounts struct {
 	Missing  int          // documents without a value
 }
 
-// Facets counts the values of fields in the documents of allow (nil: all). A document with several values counts for each. Dates are
-// counted as the strings that they are written as. ErrQuery says that a field has too many different values.
+// Facets counts the values of fields in the documents of allow (nil: all). A document with several
+// values counts for each. Dates are counted as the strings that they are written as. ErrQuery says
+// that a field has too many different values.
 func (x *Index) Facets(ctx context.Context, facets []Facet, allow *roaring.Bitmap) ([]FacetCounts, error) {
 	out := make([]FacetCounts, len(facets))
 	for i, f := range facets {
@@ -157,10 +158,12 @@ func mostFrequent(counts map[string]int, limit int) []ValueCount {
 	return values
 }
 
-// MergeFacets returns what one index of all documents would count, where each part is what an index of some of them has counted for asked,
-// but with [MaxFacetValues] as its Limit: with that, an index leaves no value out, or refuses to count. An index of all would refuse where the
-// parts have more different values together; these are counted all the same. Where a part was asked with less, and has left values out, the
-// counts of these are too small and Distinct is at least as large as that of any part. What a part does not answer counts as nothing.
+// MergeFacets returns what one index of all documents would count, where each part is what an index
+// of some of them has counted for asked, but with [MaxFacetValues] as its Limit: with that, an
+// index leaves no value out, or refuses to count. An index of all would refuse where the parts have
+// more different values together; these are counted all the same. Where a part was asked with less,
+// and has left values out, the counts of these are too small and Distinct is at least as large as
+// that of any part. What a part does not answer counts as nothing.
 func MergeFacets(asked []Facet, parts [][]FacetCounts) []FacetCounts {
 	out := make([]FacetCounts, len(asked))
 	for i, f := range asked {
@@ -186,7 +189,8 @@ func MergeFacets(asked []Facet, parts [][]FacetCounts) []FacetCounts {
 	return out
 }
 
-// allowed returns, by segment, the local numbers of the documents that allow holds and that are not deleted.
+// allowed returns, by segment, the local numbers of the documents that allow holds and that are not
+// deleted.
 func (v *view) allowed(allow *roaring.Bitmap) []*roaring.Bitmap {
 	out := make([]*roaring.Bitmap, len(v.segments))
 	for i, s := range v.segments {
@@ -274,7 +278,8 @@ func (d termDocs) count(set *roaring.Bitmap, bits docBits) int {
 	return n
 }
 
-// in returns those of them that are in a set, which is given as a bitmap and, unless few are asked about, as bits; nil if none is.
+// in returns those of them that are in a set, which is given as a bitmap and, unless few are asked
+// about, as bits; nil if none is.
 func (d termDocs) in(set *roaring.Bitmap, bits docBits) *roaring.Bitmap {
 	if d.many != nil {
 		if have := roaring.And(d.many, set); !have.IsEmpty() {
@@ -294,8 +299,8 @@ func (d termDocs) in(set *roaring.Bitmap, bits docBits) *roaring.Bitmap {
 	return have
 }
 
-// eachValue calls f with every term of ranges that a value field has, in the order of the ranges, and its documents; they are valid only
-// during the call.
+// eachValue calls f with every term of ranges that a value field has, in the order of the ranges,
+// and its documents; they are valid only during the call.
 func (s *segmentView) eachValue(ctx context.Context, field string, ranges []termRange, f func(term string, docs termDocs) error) error {
 	values, err := s.values(field)
 	if err != nil {
@@ -382,8 +387,9 @@ func valueTerm(v filter.Value) string {
 	return string(equalTerm(v))
 }
 
-// Firsts returns the first value of a field that each document of docs has, of numbers, booleans and strings in this order; those
-// without one are left out. ErrQuery says that the field has too many different values.
+// Firsts returns the first value of a field that each document of docs has, of numbers, booleans
+// and strings in this order; those without one are left out. ErrQuery says that the field has too
+// many different values.
 func (x *Index) Firsts(ctx context.Context, field string, docs *roaring.Bitmap) (map[uint32]filter.Value, error) {
 	out := map[uint32]filter.Value{}
 	err := x.read(func(v *view) error {

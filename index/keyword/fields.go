@@ -9,8 +9,8 @@ import (
 // Fields names value fields and text fields.
 type Fields struct{ Values, Texts []string }
 
-// Lacking returns the names of f that no document has a value of, or a word. It asks each segment for one term of a value field and
-// counts its documents; of text fields it knows the tokens.
+// Lacking returns the names of f that no document has a value of, or a word. It asks each segment
+// for one term of a value field and counts its documents; of text fields it knows the tokens.
 func (x *Index) Lacking(ctx context.Context, f Fields) (lacking Fields, err error) {
 	err = x.read(func(v *view) error {
 		for _, name := range f.Values {

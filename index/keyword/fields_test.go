@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestLackingEqualsLooking compares Lacking with a look at the documents, over segments and deletions.
+// TestLackingEqualsLooking compares Lacking with a look at the documents, over segments and
+// deletions.
 func TestLackingEqualsLooking(t *testing.T) {
 	r := rand.New(rand.NewPCG(13, 14))
 	x := openTemp(t, Options{})

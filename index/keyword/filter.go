@@ -16,8 +16,8 @@ type Among struct {
 	Numbers *roaring.Bitmap
 }
 
-// Filter returns the numbers of the documents whose Values match e: those for which e.Match is true.
-// A nil e matches every document. A filter.OfID must be made an Among.
+// Filter returns the numbers of the documents whose Values match e: those for which e.Match is
+// true. A nil e matches every document. A filter.OfID must be made an Among.
 func (x *Index) Filter(ctx context.Context, e filter.Expr) (*roaring.Bitmap, error) {
 	result := roaring.New()
 	err := x.read(func(v *view) error {
@@ -60,7 +60,8 @@ func (x *Index) Passing(ctx context.Context, e filter.Expr, docs *roaring.Bitmap
 	return result, nil
 }
 
-// filter returns the local numbers of the documents that match e, deleted ones among them. The caller may change it.
+// filter returns the local numbers of the documents that match e, deleted ones among them. The
+// caller may change it.
 func (s *segmentView) filter(ctx context.Context, e filter.Expr) (*roaring.Bitmap, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -99,7 +100,8 @@ func (s *segmentView) filter(ctx context.Context, e filter.Expr) (*roaring.Bitma
 	}
 }
 
-// among returns the documents that have the field and one of its values, and those of e.Numbers that do not have it.
+// among returns the documents that have the field and one of its values, and those of e.Numbers
+// that do not have it.
 func (s *segmentView) among(ctx context.Context, e Among) (*roaring.Bitmap, error) {
 	result := roaring.New()
 	for it := e.Numbers.Iterator(); it.HasNext(); {
@@ -144,7 +146,8 @@ func (s *segmentView) combine(ctx context.Context, operands []filter.Expr, with 
 	return result, nil
 }
 
-// compareTerms returns the terms of values that stand in the relation op to v; for NotEqual, of those that do not.
+// compareTerms returns the terms of values that stand in the relation op to v; for NotEqual, of
+// those that do not.
 func compareTerms(op filter.Op, v filter.Value) []termRange {
 	term := equalTerm(v)
 	if op == filter.Equal || op == filter.NotEqual {
@@ -165,8 +168,8 @@ func compareTerms(op filter.Op, v filter.Value) []termRange {
 	}
 }
 
-// orderedTerms returns the terms below or above term that begin with the same byte. The smallest after a term is the term
-// and a zero byte.
+// orderedTerms returns the terms below or above term that begin with the same byte. The smallest
+// after a term is the term and a zero byte.
 func orderedTerms(op filter.Op, term []byte) []termRange {
 	first, end := term[:1:1], []byte{term[0] + 1}
 	next := append(slices.Clone(term), 0)

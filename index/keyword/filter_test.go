@@ -71,7 +71,8 @@ func randomLiterals(r *rand.Rand) []filter.Value {
 	}
 }
 
-// TestFilterEqualsMatch compares the index with the definition of the language, document by document.
+// TestFilterEqualsMatch compares the index with the definition of the language, document by
+// document.
 func TestFilterEqualsMatch(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 12))
 	x := openTemp(t, Options{})

@@ -12,22 +12,29 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// folded is an analyzer that reads texts in one spelling, so that a word gives the same terms however it was typed, and
-// says where the terms are in the text as it was given.
+// folded is an analyzer that reads texts in one spelling, so that a word gives the same terms
+// however it was typed, and says where the terms are in the text as it was given.
 //
 // The rules:
-//  1. Characters are composed (NFC): e and U+0301 are é, the letters of a Hangul syllable are the syllable.
-//  2. Letters, digits and signs that stand for some have their usual form (NFKC): ﬁ is fi, １ is 1, ｶﾞ is ガ, ㌔ is キロ, ㎏ is kg, ℃ is °C, № is No.
+//  1. Characters are composed (NFC): e and U+0301 are é, the letters of a Hangul syllable are the
+//     syllable.
+//  2. Letters, digits and signs that stand for some have their usual form (NFKC): ﬁ is fi, １ is 1,
+//     ｶﾞ is ガ, ㌔ is キロ, ㎏ is kg, ℃ is °C, № is No.
 //  3. Numbers of one character are words: ① is 1, ½ is 1/2, and 2½ is 2 1/2.
-//  4. Other characters keep their form: Windows™ is not WindowsTM. So do letters of Hangul that stand alone,
-//     because NFKC makes some of them parts of the syllable before: 감사ㄳ would be 감삯.
-//  5. Bytes that are not UTF-8 are spaces: bleve's filters for "cjk" take them for three bytes each.
-//  6. Digits below the line behind a letter are plain: CO₂ is CO2. Those above it are not, as they may stand for a footnote, see signedNames.
-//  7. Characters that nobody sees are left out: soft hyphens, marks of direction, joiners, which "fa" and "ckb" see to themselves, variation selectors,
-//     and what gives an emoji a colour or a digit a frame.
-//  8. The apostrophes around an n are spaces: rock'n'roll is rock n roll. Accents, backticks and primes between letters are apostrophes.
+//  4. Other characters keep their form: Windows™ is not WindowsTM. So do letters of Hangul that
+//     stand alone, because NFKC makes some of them parts of the syllable before: 감사ㄳ would be 감삯.
+//  5. Bytes that are not UTF-8 are spaces: bleve's filters for "cjk" take them for three bytes
+//     each.
+//  6. Digits below the line behind a letter are plain: CO₂ is CO2. Those above it are not, as they
+//     may stand for a footnote, see signedNames.
+//  7. Characters that nobody sees are left out: soft hyphens, marks of direction, joiners, which
+//     "fa" and "ckb" see to themselves, variation selectors, and what gives an emoji a colour or a
+//     digit a frame.
+//  8. The apostrophes around an n are spaces: rock'n'roll is rock n roll. Accents, backticks and
+//     primes between letters are apostrophes.
 //
-// A token filter would come too late: the tokenizer does not know full-width digits and leaves them out.
+// A token filter would come too late: the tokenizer does not know full-width digits and leaves them
+// out.
 type folded struct {
 	chain   analysis.Analyzer
 	joiners bool // are kept
@@ -178,8 +185,8 @@ func spaceInvalid(text []byte) []byte {
 	return text
 }
 
-// fold returns text in the spelling of folded and what it changed, in order. Most text is as it should be, which
-// QuickSpan sees at once; it is returned as it is.
+// fold returns text in the spelling of folded and what it changed, in order. Most text is as it
+// should be, which QuickSpan sees at once; it is returned as it is.
 func fold(text []byte) (plain []byte, changed changes) {
 	at := norm.NFKC.QuickSpan(text)
 	if at == len(text) {
@@ -218,8 +225,8 @@ func endsInLetter(text []byte) bool {
 	return unicode.IsLetter(r)
 }
 
-// hasUsualForm says whether rule 2 of folded is for r. Punctuation of the full-width block is folded too: it joins
-// digits as that of ASCII does.
+// hasUsualForm says whether rule 2 of folded is for r. Punctuation of the full-width block is
+// folded too: it joins digits as that of ASCII does.
 func hasUsualForm(r rune) bool {
 	const fullWidth, fullWidthEnd = 0xFF00, 0xFFEF
 	switch {
@@ -249,7 +256,8 @@ func isAbove(r rune) bool {
 	return '⁴' <= r && r <= '⁹'
 }
 
-// change says that the bytes [start, end) of a folded text stand for the bytes [textStart, textEnd) of the text.
+// change says that the bytes [start, end) of a folded text stand for the bytes [textStart, textEnd)
+// of the text.
 type change struct{ start, end, textStart, textEnd int }
 
 type changes []change

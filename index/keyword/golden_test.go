@@ -12,8 +12,9 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// TestRankingGolden writes for each query of testdata/queries.txt what it finds in testdata/notes.txt and why, so that a
-// change of the ranking can be read in a diff. A query that begins with "and +" asks for all terms.
+// TestRankingGolden writes for each query of testdata/queries.txt what it finds in
+// testdata/notes.txt and why, so that a change of the ranking can be read in a diff. A query that
+// begins with "and +" asks for all terms.
 func TestRankingGolden(t *testing.T) {
 	x := openTemp(t, Options{})
 	titles := map[uint32]string{}

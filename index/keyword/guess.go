@@ -27,7 +27,8 @@ const (
 	sampleDocument = 1 << 10 // of one document
 )
 
-// Sample is what of documents tells their language: the beginnings of their longest fields. The zero value is empty. Not safe for concurrent use.
+// Sample is what of documents tells their language: the beginnings of their longest fields. The
+// zero value is empty. Not safe for concurrent use.
 type Sample struct{ texts strings.Builder }
 
 // Add takes a document in, and says whether the sample is large enough.
@@ -52,8 +53,9 @@ func (s *Sample) Language() string { return GuessLanguage(s.texts.String()) }
 // notRussian are letters of other languages that are written as Russian is.
 const notRussian = "іїєґўђјљњћџѓќѕ"
 
-// GuessLanguage returns in which of [Languages] a sample of texts should be searched, and "" where it does not tell: it is short, mixed, program code or
-// names. "standard" is for a language that none of them is for. It counts stop words.
+// GuessLanguage returns in which of [Languages] a sample of texts should be searched, and "" where
+// it does not tell: it is short, mixed, program code or names. "standard" is for a language that
+// none of them is for. It counts stop words.
 func GuessLanguage(sample string) string {
 	letters, unspaced, words, foreign := 0, 0, 0, 0
 	counts := map[string]int{}
@@ -124,7 +126,8 @@ func GuessLanguage(sample string) string {
 	return ""
 }
 
-// stopWords returns stop words and the languages that have each. They are kept, as an import of many files asks for each.
+// stopWords returns stop words and the languages that have each. They are kept, as an import of
+// many files asks for each.
 var stopWords = sync.OnceValue(func() map[string][]string {
 	cache := registry.NewCache()
 	out := map[string][]string{}

@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// The first article of the Universal Declaration of Human Rights; in Turkish, where it has few stop words, another text.
+// The first article of the Universal Declaration of Human Rights; in Turkish, where it has few stop
+// words, another text.
 var firstArticle = map[string]string{
 	"ar":         "يولد جميع الناس أحرارا متساوين في الكرامة والحقوق. وقد وهبوا عقلا وضميرا وعليهم أن يعامل بعضهم بعضا بروح الإخاء.",
 	"cjk":        "すべての人間は、生まれながらにして自由であり、かつ、尊厳と権利とについて平等である。人間は、理性と良心とを授けられており、互いに同胞の精神をもって行動しなければならない。",

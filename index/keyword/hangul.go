@@ -8,11 +8,13 @@ import (
 	"github.com/blevesearch/bleve/v2/analysis"
 )
 
-// hangulApart is a token filter that cuts words where Hangul begins and ends, and calls the Hangul ideographic: only that is
-// paired by bleve, whose tokenizer takes Hangul for letters and 2024년 for one word. The marks that repeat a Han character, 々 and 〻, are
-// letters to it too, and would part 佐々木; they are treated as Hangul is.
+// hangulApart is a token filter that cuts words where Hangul begins and ends, and calls the Hangul
+// ideographic: only that is paired by bleve, whose tokenizer takes Hangul for letters and 2024년 for
+// one word. The marks that repeat a Han character, 々 and 〻, are letters to it too, and would part
+// 佐々木; they are treated as Hangul is.
 //
-// It must stand before filters that change the length of terms, because it finds the parts' places in the text.
+// It must stand before filters that change the length of terms, because it finds the parts' places
+// in the text.
 type hangulApart struct{}
 
 // Filter implements analysis.TokenFilter.
@@ -47,7 +49,8 @@ func (hangulApart) Filter(input analysis.TokenStream) analysis.TokenStream {
 	return output
 }
 
-// hangulRun returns where the run that begins at start ends, and whether it is of Hangul. Marks belong to what they follow.
+// hangulRun returns where the run that begins at start ends, and whether it is of Hangul. Marks
+// belong to what they follow.
 func hangulRun(term []byte, start int) (end int, hangul bool) {
 	r, size := utf8.DecodeRune(term[start:])
 	hangul = isHangul(r)

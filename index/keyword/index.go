@@ -27,7 +27,8 @@ type Index struct {
 
 	// applying is held during Apply, Sync and Close: one writer at a time.
 	applying chan struct{}
-	// unpersisted has one element per batch that is not on disk yet; its capacity bounds their memory.
+	// unpersisted has one element per batch that is not on disk yet; its capacity bounds their
+	// memory.
 	unpersisted chan struct{}
 
 	breaker breaker
@@ -37,8 +38,8 @@ type Index struct {
 	readers sync.RWMutex
 }
 
-// Seq returns the sequence number of the last Apply. After a crash or a Close without Sync, an index opens with the
-// Seq of what had reached the disk; what comes after it must be applied again.
+// Seq returns the sequence number of the last Apply. After a crash or a Close without Sync, an
+// index opens with the Seq of what had reached the disk; what comes after it must be applied again.
 func (x *Index) Seq() uint64 { return x.seq.Load() }
 
 // Count returns the number of documents.
@@ -75,8 +76,9 @@ func ignoreMissing(err error) error {
 	return err
 }
 
-// read calls f with a view of the index that no change touches. A panic in f, or a fault where a file has become shorter
-// under its mapping, is damage that the checks of Open did not find: bleve trusts its files.
+// read calls f with a view of the index that no change touches. A panic in f, or a fault where a
+// file has become shorter under its mapping, is damage that the checks of Open did not find: bleve
+// trusts its files.
 func (x *Index) read(f func(v *view) error) (err error) {
 	x.readers.RLock()
 	defer x.readers.RUnlock()
@@ -119,8 +121,8 @@ func (x *Index) snapshot() (*scorch.IndexSnapshot, error) {
 	return s, nil
 }
 
-// Close writes what is not on disk yet, for at most a few seconds, and gives up the folder. It waits for Apply and
-// for searches under way. Only its first call does anything.
+// Close writes what is not on disk yet, for at most a few seconds, and gives up the folder. It
+// waits for Apply and for searches under way. Only its first call does anything.
 func (x *Index) Close() error {
 	err := error(nil)
 	x.once.Do(func() { err = x.close() })

@@ -52,7 +52,8 @@ func Example() {
 	// Output: 1 1 <nil>
 }
 
-// TestSearchDuringApply reads while documents move between two states. Every search sees one state whole.
+// TestSearchDuringApply reads while documents move between two states. Every search sees one state
+// whole.
 func TestSearchDuringApply(t *testing.T) {
 	x := openTemp(t, Options{})
 	ctx := context.Background()
@@ -424,7 +425,8 @@ func TestOptionsZeroValue(t *testing.T) {
 	}
 }
 
-// TestWritingWaitsForMerging: where there are as many files as may be, what is written waits for the merging, and comes to its end.
+// TestWritingWaitsForMerging: where there are as many files as may be, what is written waits for
+// the merging, and comes to its end.
 func TestWritingWaitsForMerging(t *testing.T) {
 	defer func(most int) { mostFiles = most }(mostFiles)
 	mostFiles = 2

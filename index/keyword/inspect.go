@@ -15,9 +15,10 @@ import (
 	segment "github.com/blevesearch/scorch_segment_api/v2"
 )
 
-// inspect decides whether the index in dir can be opened for writing, without changing it. bleve cannot be asked
-// first: it panics on a truncated root.bolt, never verifies a checksum, takes a missing root.bolt or an
-// unreadable segment for an empty index, and then deletes the segments as left over.
+// inspect decides whether the index in dir can be opened for writing, without changing it. bleve
+// cannot be asked first: it panics on a truncated root.bolt, never verifies a checksum, takes a
+// missing root.bolt or an unreadable segment for an empty index, and then deletes the segments as
+// left over.
 func inspect(dir string, want settings, verify bool) error {
 	if err := checkRoot(filepath.Join(dir, "root.bolt")); err != nil {
 		return err
@@ -75,8 +76,8 @@ func readState(dir string) (have settings, files []string, err error) {
 	if _, _, err := snapshotNames(snapshot); err != nil {
 		return have, nil, fmt.Errorf("%s: %w", dir, err)
 	}
-	// bleve falls back to an older snapshot, if it has one, when the latest names an unreadable segment. The lock that s holds
-	// keeps this from waiting.
+	// bleve falls back to an older snapshot, if it has one, when the latest names an unreadable
+	// segment. The lock that s holds keeps this from waiting.
 	points, err := scorch.RollbackPoints(dir)
 	if err != nil {
 		return have, nil, err
@@ -92,9 +93,9 @@ func readState(dir string) (have settings, files []string, err error) {
 	return have, files, nil
 }
 
-// checkRoot reads the two meta pages of a bbolt file, of which the valid one with the higher transaction counts, and
-// compares the number of pages in use with the file's size: reading a mapped page that the file lacks kills
-// the process.
+// checkRoot reads the two meta pages of a bbolt file, of which the valid one with the higher
+// transaction counts, and compares the number of pages in use with the file's size: reading a
+// mapped page that the file lacks kills the process.
 func checkRoot(path string) error {
 	const metaBytes, magic, version = 64, 0xED0CDAED, 2
 	f, err := os.Open(path)
@@ -145,7 +146,8 @@ func checkRoot(path string) error {
 	return nil
 }
 
-// checkSegment compares the checksum that ends a segment file, CRC-32 (IEEE) of all before it, with the file.
+// checkSegment compares the checksum that ends a segment file, CRC-32 (IEEE) of all before it, with
+// the file.
 func checkSegment(path string) error {
 	f, err := os.Open(path)
 	if err != nil {

@@ -2,7 +2,8 @@ package keyword
 
 import "sync"
 
-// kept keeps values in two generations: when one has half of the budget, the one before it is dropped. It begins empty.
+// kept keeps values in two generations: when one has half of the budget, the one before it is
+// dropped. It begins empty.
 type kept[K comparable, V any] struct {
 	budget int // bytes
 

@@ -14,8 +14,9 @@ import (
 
 const killChild = "SEARCHD_KEYWORD_KILL_CHILD"
 
-// TestKilledWriter kills a process that writes, five times over, and opens what it left: an index that is exactly at its
-// Seq, from which writing goes on. Change n adds document n, and every tenth deletes the one before.
+// TestKilledWriter kills a process that writes, five times over, and opens what it left: an index
+// that is exactly at its Seq, from which writing goes on. Change n adds document n, and every tenth
+// deletes the one before.
 func TestKilledWriter(t *testing.T) {
 	if dir := os.Getenv(killChild); dir != "" {
 		writeUntilKilled(t, dir)

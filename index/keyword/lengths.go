@@ -11,8 +11,8 @@ import (
 	segment "github.com/blevesearch/scorch_segment_api/v2"
 )
 
-// fieldLengths says how many tokens the documents of a segment have in one text field. It takes 4 bytes for each document of the
-// segment or 8 for each that has the field, whichever is less.
+// fieldLengths says how many tokens the documents of a segment have in one text field. It takes 4
+// bytes for each document of the segment or 8 for each that has the field, whichever is less.
 type fieldLengths struct {
 	locals []uint32 // rising; nil: all documents of the segment
 	tokens []uint32 // of locals
@@ -51,7 +51,8 @@ func (l fieldLengths) at(local uint32) uint32 {
 	return 0
 }
 
-// of returns the sum of the lengths of some documents, the fewer of these and those that have the field being looked at.
+// of returns the sum of the lengths of some documents, the fewer of these and those that have the
+// field being looked at.
 func (l fieldLengths) of(docs *roaring.Bitmap, count uint64) (sum uint64) {
 	if l.locals != nil && uint64(len(l.locals)) < count {
 		for i, local := range l.locals {
@@ -84,8 +85,8 @@ const (
 	keptSums = 2
 )
 
-// docLengths are the weighted lengths of a segment's documents over the fields of a query: sums, or fields to be added up in their
-// order, which gives the same to the last bit.
+// docLengths are the weighted lengths of a segment's documents over the fields of a query: sums, or
+// fields to be added up in their order, which gives the same to the last bit.
 type docLengths struct {
 	fields  []fieldLengths
 	weights []float64
@@ -103,7 +104,8 @@ func (l *docLengths) at(local uint32) float64 {
 	return dl
 }
 
-// docLengths returns the weighted lengths over fields, and which of fields the segment has. key names fields and their weights.
+// docLengths returns the weighted lengths over fields, and which of fields the segment has. key
+// names fields and their weights.
 func (s *segmentData) docLengths(fields []FieldWeight, key func() string) (l docLengths, have []int) {
 	whole := true // all documents have each field
 	for i, f := range fields {
@@ -168,8 +170,9 @@ func weightsKey(fields []FieldWeight) string {
 // Length returns how many terms of text count, see Token.
 func (x *Index) Length(text string) int { return x.analyzer.length(text) }
 
-// Lengths calls f with every document of the index and the number of terms of each of its text fields, fields without terms left
-// out, in no order. Fields are named as the index has them, see FieldOf. f must not keep the map. It ends with the first error of f.
+// Lengths calls f with every document of the index and the number of terms of each of its text
+// fields, fields without terms left out, in no order. Fields are named as the index has them, see
+// FieldOf. f must not keep the map. It ends with the first error of f.
 func (x *Index) Lengths(ctx context.Context, f func(no uint32, terms map[string]int) error) error {
 	return x.read(func(v *view) error {
 		for _, s := range v.segments {

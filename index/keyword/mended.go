@@ -12,7 +12,8 @@ import (
 	"github.com/blevesearch/bleve/v2/registry"
 )
 
-// newMended returns bleve's analyzer of a language with what keeps it from finding words that are there put right:
+// newMended returns bleve's analyzer of a language with what keeps it from finding words that are
+// there put right:
 //
 //  1. Texts are read in one spelling, see folded.
 //  2. Capitals whose small letters are shorter do not garble their words, see lowerShrinking.
@@ -25,7 +26,8 @@ import (
 //  9. Names with signs have a term as a whole, see signedNames.
 //  10. "tr" keeps names with an apostrophe behind their first letter, see longNames.
 //  11. Words with digits and letters have the parts as terms, see runs.
-//  12. Stop words are terms of their own kind, see commonWords, and words are kept beside their stems, see stemmer.
+//  12. Stop words are terms of their own kind, see commonWords, and words are kept beside their
+//     stems, see stemmer.
 //  13. Characters that "cjk" pairs are terms alone, too: 猫 is in 黒い猫.
 func newMended(cache *registry.Cache, language string) (folded, error) {
 	named, err := cache.AnalyzerNamed(language)
@@ -58,8 +60,8 @@ func newMended(cache *registry.Cache, language string) (folded, error) {
 	return newFolded(chain, language), nil
 }
 
-// longNames is a token filter that leaves out an apostrophe behind one letter. bleve's for "tr" leaves out apostrophes with what follows, for Türkiye'nin, and O'Brien
-// would be o.
+// longNames is a token filter that leaves out an apostrophe behind one letter. bleve's for "tr"
+// leaves out apostrophes with what follows, for Türkiye'nin, and O'Brien would be o.
 type longNames struct{}
 
 // Filter implements analysis.TokenFilter.
@@ -72,9 +74,9 @@ func (longNames) Filter(input analysis.TokenStream) analysis.TokenStream {
 	return input
 }
 
-// lowerShrinking is a token filter that makes those capitals small whose small letter has fewer bytes, such as İ and ẞ. bleve's
-// lower-case filter writes a term over itself, and after such a letter leaves the rest where it was: İzmir would be
-// i\xb0zmi.
+// lowerShrinking is a token filter that makes those capitals small whose small letter has fewer
+// bytes, such as İ and ẞ. bleve's lower-case filter writes a term over itself, and after such a
+// letter leaves the rest where it was: İzmir would be i\xb0zmi.
 type lowerShrinking struct{}
 
 // Filter implements analysis.TokenFilter.
@@ -97,8 +99,8 @@ func lowerShrunk(r rune) rune {
 	return r
 }
 
-// joinersToSpaces is a filter of characters that puts spaces where zero-width non-joiners are, as many as these have bytes: bleve's puts
-// one, after which no term is where it says.
+// joinersToSpaces is a filter of characters that puts spaces where zero-width non-joiners are, as
+// many as these have bytes: bleve's puts one, after which no term is where it says.
 type joinersToSpaces struct{}
 
 // Filter implements analysis.CharFilter.

@@ -13,17 +13,21 @@ import (
 )
 
 const (
-	// MaxTextFields is how many names of text fields an index keeps apart, beside those of Options.OwnField.
+	// MaxTextFields is how many names of text fields an index keeps apart, beside those of
+	// Options.OwnField.
 	MaxTextFields = 1000
-	// OtherFields is the text field that has the texts of all further names. A field of this name is among them.
+	// OtherFields is the text field that has the texts of all further names. A field of this name
+	// is among them.
 	OtherFields = "*"
 )
 
-// keyFields is the key of bleve's internal value with the names that have a field of their own, see encodeNames.
+// keyFields is the key of bleve's internal value with the names that have a field of their own, see
+// encodeNames.
 var keyFields = []byte("fields")
 
-// fieldNames are the text fields that have a field of their own. A name that is taken stays taken for as long as the index lives, also
-// when the last document with it goes, so that documents written at different times have their texts under the same names.
+// fieldNames are the text fields that have a field of their own. A name that is taken stays taken
+// for as long as the index lives, also when the last document with it goes, so that documents
+// written at different times have their texts under the same names.
 type fieldNames struct {
 	own func(name string) bool // see Options.OwnField
 
@@ -49,7 +53,8 @@ func (n *fieldNames) free(name string) bool {
 	return name != OtherFields && (len(n.mu.taken) < MaxTextFields || n.own != nil && n.own(name))
 }
 
-// take gives the text fields of entries names of their own while there are some, in the order of entries.
+// take gives the text fields of entries names of their own while there are some, in the order of
+// entries.
 func (n *fieldNames) take(entries []Entry) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -80,7 +85,8 @@ func (n *fieldNames) encode() (b []byte, names int) {
 	return encodeNames(list), names
 }
 
-// load reads the names of an index. One that was written before they were has those of its segments.
+// load reads the names of an index. One that was written before they were has those of its
+// segments.
 func (n *fieldNames) load(s *scorch.IndexSnapshot) error {
 	list, ok, err := snapshotNames(s)
 	if err != nil {

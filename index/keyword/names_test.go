@@ -38,8 +38,9 @@ func lengthsOf(t *testing.T, x *Index) map[uint32]map[string]int {
 	return all
 }
 
-// TestTextFieldsAreBounded indexes documents with fields of their own: the first names are kept apart, the texts of others are found too,
-// and it is the same after a restart and after the documents that took the names have gone.
+// TestTextFieldsAreBounded indexes documents with fields of their own: the first names are kept
+// apart, the texts of others are found too, and it is the same after a restart and after the
+// documents that took the names have gone.
 func TestTextFieldsAreBounded(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "index")
 	o := Options{OwnField: func(name string) bool { return name == "title" }}
@@ -143,7 +144,8 @@ func TestNamesOutliveDocuments(t *testing.T) {
 	}
 }
 
-// TestNamesOfOldIndex opens an index that was written without its names, and one whose names are damaged.
+// TestNamesOfOldIndex opens an index that was written without its names, and one whose names are
+// damaged.
 func TestNamesOfOldIndex(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "index")
 	x, err := Open(dir, Options{})
@@ -173,8 +175,9 @@ func TestNamesOfOldIndex(t *testing.T) {
 	}
 }
 
-// TestSparseFields compares searches over many fields that few documents have, some deleted, with the oracle, with the sums of lengths
-// kept and made anew, and wants Score to give what Search gives.
+// TestSparseFields compares searches over many fields that few documents have, some deleted, with
+// the oracle, with the sums of lengths kept and made anew, and wants Score to give what Search
+// gives.
 func TestSparseFields(t *testing.T) {
 	x := openTemp(t, Options{})
 	twin := &oracle{bm25: BM25{K1: 1.2, B: 0.75}, docs: map[uint32]map[string][]string{}}
@@ -219,7 +222,8 @@ func TestSparseFields(t *testing.T) {
 	}
 }
 
-// TestLengthsOfManyFields: kept sums and fields added up for one document are the same to the last bit.
+// TestLengthsOfManyFields: kept sums and fields added up for one document are the same to the last
+// bit.
 func TestLengthsOfManyFields(t *testing.T) {
 	x := openTemp(t, Options{})
 	r := rand.New(rand.NewPCG(7, 8))
@@ -270,7 +274,8 @@ func TestLengthsOfManyFields(t *testing.T) {
 	}
 }
 
-// TestMemoryOfOwnFields: what a search keeps of documents with fields of their own is in proportion to what there is.
+// TestMemoryOfOwnFields: what a search keeps of documents with fields of their own is in proportion
+// to what there is.
 func TestMemoryOfOwnFields(t *testing.T) {
 	x := openTemp(t, Options{})
 	const docs, own = 2000, 10

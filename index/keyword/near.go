@@ -23,10 +23,12 @@ import (
 const (
 	// MaxEdits of Near: more find words that have nothing to do with one another.
 	MaxEdits = 2
-	// MaxNear is the number of terms that are counted and returned, and MaxNearRefs of documents of each.
+	// MaxNear is the number of terms that are counted and returned, and MaxNearRefs of documents of
+	// each.
 	MaxNear, MaxNearRefs = 64, 64
 
-	// Of a word whose end is misspelled the stem may be left, with so many characters or more and so many less than the word.
+	// Of a word whose end is misspelled the stem may be left, with so many characters or more and
+	// so many less than the word.
 	stemLeast, stemLess = 4, 6
 
 	nearFields = 16     // that are looked at, those with most tokens
@@ -44,7 +46,8 @@ type NearTerm struct {
 	Doubled bool // it differs in doubled characters alone
 }
 
-// CompareNear orders the better term first: fewest edits, of equals those that differ in nothing but doubled characters, then those in more documents.
+// CompareNear orders the better term first: fewest edits, of equals those that differ in nothing
+// but doubled characters, then those in more documents.
 func CompareNear(a, b NearTerm) int {
 	differs := func(t NearTerm) int {
 		if t.Doubled {
@@ -55,9 +58,11 @@ func CompareNear(a, b NearTerm) int {
 	return cmp.Or(cmp.Compare(a.Edits, b.Edits), cmp.Compare(differs(a), differs(b)), cmp.Compare(b.DF, a.DF), cmp.Compare(a.Term, b.Term))
 }
 
-// Near returns terms that documents of allow (nil: all) have and that are spelled much like the term of word, or that word begins with, as with the stem of a
-// word whose end is misspelled, in the order of [CompareNear]. The word stands, and there are none, where a document of the whole index has its term itself, and
-// where it is not exactly one term. The first character is always the same. most is at most [MaxEdits].
+// Near returns terms that documents of allow (nil: all) have and that are spelled much like the
+// term of word, or that word begins with, as with the stem of a word whose end is misspelled, in
+// the order of [CompareNear]. The word stands, and there are none, where a document of the whole
+// index has its term itself, and where it is not exactly one term. The first character is always
+// the same. most is at most [MaxEdits].
 func (x *Index) Near(ctx context.Context, word string, most int, allow *roaring.Bitmap) (near []NearTerm, stands bool, err error) {
 	if most < 0 || most > MaxEdits {
 		return nil, false, fmt.Errorf("%w: edits is %d, must be from 0 to %d", ErrQuery, most, MaxEdits)
@@ -88,8 +93,10 @@ func (x *Index) Near(ctx context.Context, word string, most int, allow *roaring.
 	return near, stands, err
 }
 
-// Beginning returns terms that documents of allow (nil: all) have and that begin with word, with its accents or without, or that word begins with, as with
-// the stem of an unfinished word; those in most documents first. At most 20,000 terms are looked at. The word stands where it does for [Index.Near].
+// Beginning returns terms that documents of allow (nil: all) have and that begin with word, with
+// its accents or without, or that word begins with, as with the stem of an unfinished word; those
+// in most documents first. At most 20,000 terms are looked at. The word stands where it does for
+// [Index.Near].
 func (x *Index) Beginning(ctx context.Context, word string, allow *roaring.Bitmap) (begin []NearTerm, stands bool, err error) {
 	term, ok := x.onlyTerm(word)
 	if !ok {
@@ -122,7 +129,8 @@ func (v *view) beginning(ctx context.Context, prefix []byte) (out []NearTerm, er
 	return v.terms(ctx, letters{}, prefix, end, func(string) int { return 1 })
 }
 
-// letters is an automaton that accepts terms without digits and signs of ASCII, so that numbers and names of code, of which very many may begin alike, are not looked at.
+// letters is an automaton that accepts terms without digits and signs of ASCII, so that numbers and
+// names of code, of which very many may begin alike, are not looked at.
 type letters struct{}
 
 func (letters) Start() int               { return 0 }
@@ -136,7 +144,8 @@ func (letters) Accept(state int, c byte) int {
 	return 1
 }
 
-// spellings returns a word in small letters, with its accents and without: the analysis of most languages leaves them out.
+// spellings returns a word in small letters, with its accents and without: the analysis of most
+// languages leaves them out.
 func spellings(word string) []string {
 	lower := strings.ToLower(word)
 	return slices.Compact([]string{lower, edits.Bare(lower)})
@@ -151,7 +160,8 @@ func stems(word string) (out []NearTerm) {
 	return out
 }
 
-// has says whether a document has a term. It looks into each field of each segment, so the answers for the last words are kept.
+// has says whether a document has a term. It looks into each field of each segment, so the answers
+// for the last words are kept.
 func (v *view) has(term []byte) (have bool, err error) {
 	v.had.Lock()
 	have, known := v.had.terms[string(term)]
@@ -190,7 +200,8 @@ func (v *view) look(term []byte) (bool, error) {
 	return false, nil
 }
 
-// postings returns the documents that have a term in a field, nil where there is none. Terms that are not there cost little.
+// postings returns the documents that have a term in a field, nil where there is none. Terms that
+// are not there cost little.
 func (d *segmentData) postings(field string, term []byte) (segment.PostingsList, error) {
 	dicts, err := d.dicts()
 	if err != nil || dicts[field] == nil {
@@ -206,7 +217,8 @@ func (d *segmentData) postings(field string, term []byte) (segment.PostingsList,
 	return dict.PostingsList(term, nil, nil)
 }
 
-// automata builds the automata of one edit and of two: a builder for more builds one that accepts more.
+// automata builds the automata of one edit and of two: a builder for more builds one that accepts
+// more.
 var automata = [MaxEdits]func() (*levenshtein.LevenshteinAutomatonBuilder, error){automataOf(1), automataOf(2)}
 
 func automataOf(most uint8) func() (*levenshtein.LevenshteinAutomatonBuilder, error) {
@@ -231,8 +243,8 @@ func (v *view) near(ctx context.Context, own []byte, most int) ([]NearTerm, erro
 	return v.terms(ctx, like, own[:first], end, func(term string) int { return edits.Between(string(own), term) })
 }
 
-// terms returns terms of the largest fields in [start, end) that like accepts: those with fewest edits, of equals those that seem to be in most
-// documents.
+// terms returns terms of the largest fields in [start, end) that like accepts: those with fewest
+// edits, of equals those that seem to be in most documents.
 func (v *view) terms(ctx context.Context, like segment.Automaton, start, end []byte, edits func(term string) int) (out []NearTerm, err error) {
 	seen := map[string]int{} // term to the documents of segments and fields that have it, deleted ones too
 	looked := 0
@@ -279,7 +291,8 @@ func (v *view) mostTokens() []string {
 // undoubled returns a word without its doubled characters: account is acount.
 func undoubled(word string) string { return string(slices.Compact([]rune(word))) }
 
-// inDocuments returns those of terms that documents of allow have, and which, in their order. own is the term that they are near to; empty: none.
+// inDocuments returns those of terms that documents of allow have, and which, in their order. own
+// is the term that they are near to; empty: none.
 func (v *view) inDocuments(ctx context.Context, terms []NearTerm, own string, allow *roaring.Bitmap) (out []NearTerm, err error) {
 	fields := v.largest()
 	own = undoubled(own)

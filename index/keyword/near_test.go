@@ -138,7 +138,8 @@ func bare(terms []NearTerm) []NearTerm {
 	return out
 }
 
-// TestBeginning: the terms that begin with a word, and its stem, those in most documents first, without documents that are not allowed or not there.
+// TestBeginning: the terms that begin with a word, and its stem, those in most documents first,
+// without documents that are not allowed or not there.
 func TestBeginning(t *testing.T) {
 	x := openTemp(t, Options{})
 	apply(t, x, 1,
@@ -250,7 +251,8 @@ func BenchmarkNearManyFields(b *testing.B) {
 	}
 }
 
-// TestBeginningOfMany: of thousands of terms with one beginning the most frequent is first, also the last of them in the dictionary. Names and numbers are not looked at.
+// TestBeginningOfMany: of thousands of terms with one beginning the most frequent is first, also
+// the last of them in the dictionary. Names and numbers are not looked at.
 func TestBeginningOfMany(t *testing.T) {
 	x := openTemp(t, Options{Language: "standard"})
 	var entries []Entry
@@ -275,7 +277,8 @@ func TestBeginningOfMany(t *testing.T) {
 	}
 }
 
-// TestNearStemsWithAccents: a word whose end is misspelled is read as another form of its stem, written with accents or without.
+// TestNearStemsWithAccents: a word whose end is misspelled is read as another form of its stem,
+// written with accents or without.
 func TestNearStemsWithAccents(t *testing.T) {
 	x := openTemp(t, Options{Language: "fr"})
 	apply(t, x, 1, Entry{No: 1, Text: []Field{{"body", "Le réfrigérateur."}}})

@@ -23,7 +23,8 @@ type docNumber struct {
 
 const docNumberBytes = 16
 
-// numberList holds the numbers, or the dates, that a value field has in a segment, by document, deleted ones too.
+// numberList holds the numbers, or the dates, that a value field has in a segment, by document,
+// deleted ones too.
 type numberList []docNumber
 
 // each calls f with the numbers of a document.
@@ -34,11 +35,13 @@ func (l numberList) each(doc uint32, f func(doc uint32, value float64)) {
 	}
 }
 
-// Numbers calls f with each number that a document of docs has in a field, or with dates with each date in microseconds since 1970, in no
-// particular order. An integer that shares its float64 with others is that.
+// Numbers calls f with each number that a document of docs has in a field, or with dates with each
+// date in microseconds since 1970, in no particular order. An integer that shares its float64 with
+// others is that.
 //
-// At first the numbers are looked for down their prefixes, as [Index.Order] does. Once this has taken as many terms as a segment has
-// documents, a list of all that it has is made and kept: then a document costs a search in that list.
+// At first the numbers are looked for down their prefixes, as [Index.Order] does. Once this has
+// taken as many terms as a segment has documents, a list of all that it has is made and kept: then
+// a document costs a search in that list.
 func (x *Index) Numbers(ctx context.Context, field string, dates bool, docs *roaring.Bitmap, f func(no uint32, value float64)) error {
 	kind := termNumber
 	if dates {
@@ -81,7 +84,8 @@ func (s *segmentView) numbers(ctx context.Context, field string, kind byte, loca
 	return nil
 }
 
-// numberList returns the list of a field, and whether there is one. As of columns, one is made at a time.
+// numberList returns the list of a field, and whether there is one. As of columns, one is made at a
+// time.
 func (s *segmentView) numberList(ctx context.Context, values *fieldValues, kind byte, key columnKey) (numberList, bool, error) {
 	if l, ok := numbersKept.get(key); ok {
 		return l, true, nil
@@ -126,7 +130,8 @@ func makeNumberList(ctx context.Context, values *fieldValues, kind byte) (number
 	return slices.Clip(l), true, nil
 }
 
-// descend calls f with the numbers or dates of docs that begin with a prefix of n bytes. It returns how many terms it has looked at.
+// descend calls f with the numbers or dates of docs that begin with a prefix of n bytes. It returns
+// how many terms it has looked at.
 func (v *fieldValues) descend(ctx context.Context, kind, n byte, prefix uint64, docs *roaring.Bitmap, f func(doc uint32, value float64)) (terms int, err error) {
 	type child struct {
 		last byte

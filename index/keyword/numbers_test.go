@@ -15,8 +15,8 @@ import (
 	"searchd/index/filter"
 )
 
-// TestNumbersEqualValues compares the numbers and dates of some documents with those of their values: found down their prefixes, in lists, and
-// where lists would be too long.
+// TestNumbersEqualValues compares the numbers and dates of some documents with those of their
+// values: found down their prefixes, in lists, and where lists would be too long.
 func TestNumbersEqualValues(t *testing.T) {
 	r := rand.New(rand.NewPCG(31, 32))
 	x := openTemp(t, Options{})
@@ -108,7 +108,8 @@ func currentView(t testing.TB, x *Index) (out *view) {
 	return out
 }
 
-// TestNumbersOfNothing: nothing is kept of fields that no document has, of which there are as many as people ask for.
+// TestNumbersOfNothing: nothing is kept of fields that no document has, of which there are as many
+// as people ask for.
 func TestNumbersOfNothing(t *testing.T) {
 	x := openTemp(t, Options{})
 	apply(t, x, 1, Entry{No: 1, Values: map[string]any{"n": 1.0}})
@@ -179,7 +180,8 @@ func TestPassing(t *testing.T) {
 	}
 }
 
-// BenchmarkNumbers asks for the number and the date of 100 documents of 40,000, each of which has others: in lists, and without.
+// BenchmarkNumbers asks for the number and the date of 100 documents of 40,000, each of which has
+// others: in lists, and without.
 func BenchmarkNumbers(b *testing.B) {
 	const docs = 40_000
 	x := openTemp(b, Options{})

@@ -18,7 +18,8 @@ import (
 
 func init() { searcher.DisjunctionMaxClauseCount = 1024 }
 
-// analysisVersion changes whenever a text or a value gives other terms than before, so that old indexes are rebuilt.
+// analysisVersion changes whenever a text or a value gives other terms than before, so that old
+// indexes are rebuilt.
 const analysisVersion = 12
 
 // settings are what the postings of an index depend on; they are stored in it.
@@ -30,9 +31,10 @@ type settings struct {
 
 // Open opens the index in dir, or creates one if dir is missing or empty.
 //
-// It reads the whole index once to verify its checksums (see Options.SkipVerify). ErrDamaged means that the
-// folder should be set aside (rename it) and a new index be filled; Open has changed nothing in it then. ErrMismatch
-// asks for the same. ErrLocked means that the index is open elsewhere, ErrNoSpace that the disk is full, ErrOptions that o is out of range.
+// It reads the whole index once to verify its checksums (see Options.SkipVerify). ErrDamaged means
+// that the folder should be set aside (rename it) and a new index be filled; Open has changed
+// nothing in it then. ErrMismatch asks for the same. ErrLocked means that the index is open
+// elsewhere, ErrNoSpace that the disk is full, ErrOptions that o is out of range.
 func Open(dir string, o Options) (*Index, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -151,12 +153,14 @@ func (x *Index) loadState() error {
 	return x.names.load(s)
 }
 
-// mostFiles is from how many files of segments on disk no more is written before the merging has caught up: each is asked by every search. An index of
-// half a million documents that is written at leisure has some twenty.
+// mostFiles is from how many files of segments on disk no more is written before the merging has
+// caught up: each is asked by every search. An index of half a million documents that is written at
+// leisure has some twenty.
 var mostFiles = 100
 
-// newScorch configures bleve's index. unsafe_batch: Batch returns before the disk has the batch; each batch
-// carries its sequence number and reaches the disk with it or not at all, and the caller applies again what is missing.
+// newScorch configures bleve's index. unsafe_batch: Batch returns before the disk has the batch;
+// each batch carries its sequence number and reaches the disk with it or not at all, and the caller
+// applies again what is missing.
 func newScorch(dir string, queue *index.AnalysisQueue, readOnly bool) (*scorch.Scorch, error) {
 	x, err := scorch.NewScorch(scorch.Name, map[string]any{
 		"path":                   dir,
@@ -176,8 +180,8 @@ func newScorch(dir string, queue *index.AnalysisQueue, readOnly bool) (*scorch.S
 	return s, nil
 }
 
-// guarded runs f on a goroutine of its own, where a fault in a memory-mapped file is a panic, and returns panics as
-// ErrDamaged.
+// guarded runs f on a goroutine of its own, where a fault in a memory-mapped file is a panic, and
+// returns panics as ErrDamaged.
 func guarded(dir string, f func() error) error {
 	done := make(chan error, 1)
 	go func() {
@@ -206,7 +210,8 @@ func openError(dir string, err error) error {
 	}
 }
 
-// isFull says whether the disk or a quota is the cause of err. Some causes are formatted with %s, so that the text is all that is left of them.
+// isFull says whether the disk or a quota is the cause of err. Some causes are formatted with %s,
+// so that the text is all that is left of them.
 func isFull(err error) bool {
 	return slices.ContainsFunc([]syscall.Errno{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG}, func(e syscall.Errno) bool {
 		return errors.Is(err, e) || strings.Contains(err.Error(), e.Error())

@@ -161,8 +161,8 @@ func randomText(r *rand.Rand, words int) string {
 	return b.String()
 }
 
-// TestSearchEqualsOracle applies random insertions, updates and deletions in several batches, with reopening, and
-// compares ranking, total, Score and Explain with the oracle after each.
+// TestSearchEqualsOracle applies random insertions, updates and deletions in several batches, with
+// reopening, and compares ranking, total, Score and Explain with the oracle after each.
 func TestSearchEqualsOracle(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	o := Options{BM25: BM25{K1: 1.4, B: 0.6}}

@@ -18,16 +18,20 @@ type SortKey struct {
 	Desc  bool
 }
 
-// Order returns the first k of docs (nil: all that the index holds) in the order of keys; equal ones by number.
+// Order returns the first k of docs (nil: all that the index holds) in the order of keys; equal
+// ones by number.
 //
-//  1. Numbers come first, then dates, booleans and strings, and documents without a value last, whichever the direction; Desc turns the
-//     order within each kind around. Strings are ordered byte by byte.
-//  2. A document with several values counts by its first kind, and of that by its smallest value, with Desc by its largest.
+//  1. Numbers come first, then dates, booleans and strings, and documents without a value last,
+//     whichever the direction; Desc turns the order within each kind around. Strings are ordered
+//     byte by byte.
+//  2. A document with several values counts by its first kind, and of that by its smallest value,
+//     with Desc by its largest.
 //  3. The score is what by gives; it is asked only for documents that earlier keys leave equal.
 //
-// Numbers and dates are found by walking down their prefixes, so that the first k cost little however many there are. Of strings all
-// that docs have are looked at, once for all documents that earlier keys leave equal; ErrQuery says that these are too many, that k is negative, or that by has no score for a key that wants one.
-// Documents that the index does not hold have no values.
+// Numbers and dates are found by walking down their prefixes, so that the first k cost little
+// however many there are. Of strings all that docs have are looked at, once for all documents that
+// earlier keys leave equal; ErrQuery says that these are too many, that k is negative, or that by
+// has no score for a key that wants one. Documents that the index does not hold have no values.
 func (x *Index) Order(ctx context.Context, keys []SortKey, docs *roaring.Bitmap, k int, by Scorer) ([]uint32, error) {
 	return x.order(ctx, keys, docs, k, by, func(*order) error { return nil })
 }
@@ -60,8 +64,8 @@ func (x *Index) order(ctx context.Context, keys []SortKey, docs *roaring.Bitmap,
 	return o.out, nil
 }
 
-// Scorer says what the scores of documents are: their BM25 for Query, or else what Known returns, in the order of nos. Known must not use
-// the index, which is being read.
+// Scorer says what the scores of documents are: their BM25 for Query, or else what Known returns,
+// in the order of nos. Known must not use the index, which is being read.
 type Scorer struct {
 	Query *Query
 	Known func(nos []uint32) ([]float64, error)
@@ -147,8 +151,8 @@ func (o *order) sort(ctx context.Context, g docGroup, keys []SortKey) error {
 	return w.ties.end(ctx)
 }
 
-// ties are the groups of documents that a key leaves equal, in its order. A field's terms are looked through for all of them together: one
-// by one that would be once for each group.
+// ties are the groups of documents that a key leaves equal, in its order. A field's terms are
+// looked through for all of them together: one by one that would be once for each group.
 type ties struct {
 	order *order
 	rest  []SortKey // the keys that are left
@@ -277,8 +281,9 @@ nos:
 	return g
 }
 
-// orderFew is how many documents may have a prefix for their values to be looked at one by one: each longer prefix costs an iterator in every
-// segment, which for the last documents of a walk is many times what their values are.
+// orderFew is how many documents may have a prefix for their values to be looked at one by one:
+// each longer prefix costs an iterator in every segment, which for the last documents of a walk is
+// many times what their values are.
 var orderFew = 64
 
 // fewTerms is how many values these documents may have between them: each may have a long list.
@@ -293,7 +298,8 @@ type walk struct {
 	left  docGroup // documents that no value has been met of
 }
 
-// prefixes goes through the numbers or dates that docs have and that begin with a prefix of n bytes; under is how many documents have one.
+// prefixes goes through the numbers or dates that docs have and that begin with a prefix of n
+// bytes; under is how many documents have one.
 func (w *walk) prefixes(ctx context.Context, kind byte, n byte, prefix uint64, docs []*roaring.Bitmap, under int) error {
 	if under <= orderFew {
 		first, end := appendPrefix([]byte{kind, 8}, n, prefix), appendPrefix([]byte{kind, 8}, n, prefix+1)
@@ -360,8 +366,8 @@ func (w *walk) prefixes(ctx context.Context, kind byte, n byte, prefix uint64, d
 	return nil
 }
 
-// wide goes through the numbers that docs have and that begin with a prefix of seven bytes, where each eighth byte, that of a
-// float64, is followed by those that tell its integers apart.
+// wide goes through the numbers that docs have and that begin with a prefix of seven bytes, where
+// each eighth byte, that of a float64, is followed by those that tell its integers apart.
 func (w *walk) wide(ctx context.Context, prefix uint64, docs []*roaring.Bitmap) error {
 	edge := func(b int) []byte { return appendPrefix([]byte{termNumber, 8}, 8, prefix<<8+uint64(b)) }
 	var there [256]bool
@@ -420,8 +426,8 @@ func (w *walk) terms(ctx context.Context, r termRange, docs []*roaring.Bitmap) e
 	return w.meetAll(ctx, found)
 }
 
-// find returns the values of a range of terms that those of docs have which are left, and who has each; false where more than most terms
-// would have to be looked at.
+// find returns the values of a range of terms that those of docs have which are left, and who has
+// each; false where more than most terms would have to be looked at.
 func (w *walk) find(ctx context.Context, r termRange, docs []*roaring.Bitmap, most int) (found map[string][]*roaring.Bitmap, ok bool, err error) {
 	found = map[string][]*roaring.Bitmap{}
 	looked := 0

@@ -17,7 +17,8 @@ import (
 	"searchd/index/filter"
 )
 
-// first returns the value by which a document is sorted, and the place of its kind; a place behind all for no value.
+// first returns the value by which a document is sorted, and the place of its kind; a place behind
+// all for no value.
 func first(v any, desc bool) (filter.Value, int) {
 	places := map[filter.Kind]int{filter.Number: 0, filter.Date: 1, filter.Bool: 2, filter.String: 3}
 	best, place := filter.Value{}, 4
@@ -39,7 +40,8 @@ func first(v any, desc bool) (filter.Value, int) {
 	return best, place
 }
 
-// TestOrderEqualsSorting compares Order with sorting the documents' own values, over segments, deletions and several keys.
+// TestOrderEqualsSorting compares Order with sorting the documents' own values, over segments,
+// deletions and several keys.
 func TestOrderEqualsSorting(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	x := openTemp(t, Options{})
@@ -316,8 +318,8 @@ func TestOrderOfWhat(t *testing.T) {
 	}
 }
 
-// TestOrderOfManyTies sorts documents of which two each are equal by the first key, and as many different values stand in the second: a walk
-// through these for every two would take minutes.
+// TestOrderOfManyTies sorts documents of which two each are equal by the first key, and as many
+// different values stand in the second: a walk through these for every two would take minutes.
 func TestOrderOfManyTies(t *testing.T) {
 	x := openTemp(t, Options{})
 	entries := make([]Entry, 10_000)
@@ -337,8 +339,9 @@ func TestOrderOfManyTies(t *testing.T) {
 	}
 }
 
-// TestOrderOfManyNumbers holds a far page of numbers that are all different to some allocations for each document: walking down the prefixes
-// of each would be three times as many. What the index merges in the background meanwhile is counted, too, hence the least of some runs.
+// TestOrderOfManyNumbers holds a far page of numbers that are all different to some allocations for
+// each document: walking down the prefixes of each would be three times as many. What the index
+// merges in the background meanwhile is counted, too, hence the least of some runs.
 func TestOrderOfManyNumbers(t *testing.T) {
 	const docs, page = 10_000, 2500
 	r := rand.New(rand.NewPCG(7, 8))

@@ -10,7 +10,8 @@ import (
 	"searchd/index/filter"
 )
 
-// strangers returns the documents of docs (nil: none) that are in no segment; locals has those that are.
+// strangers returns the documents of docs (nil: none) that are in no segment; locals has those that
+// are.
 func (v *view) strangers(docs *roaring.Bitmap, locals []*roaring.Bitmap) *roaring.Bitmap {
 	known := roaring.New()
 	if docs == nil {
@@ -29,16 +30,17 @@ func (v *view) strangers(docs *roaring.Bitmap, locals []*roaring.Bitmap) *roarin
 	return roaring.AndNot(docs, known)
 }
 
-// Ordered is a document in an order with what it is ordered by: for each key the value that counts, of a long string its Key, or the score
-// as a number; nil where it has none.
+// Ordered is a document in an order with what it is ordered by: for each key the value that counts,
+// of a long string its Key, or the score as a number; nil where it has none.
 type Ordered struct {
 	No     uint32
 	Values []*filter.Value
 }
 
-// OrderWithValues is [Index.Order] that tells what the documents are ordered by, so that the orders of several indexes can be merged. That is
-// looked for in the end, for the documents found alone, and of keys that Order itself had no need of too: it takes up to as long again for
-// each key, and ErrQuery says of these, too, that a field has too many different values.
+// OrderWithValues is [Index.Order] that tells what the documents are ordered by, so that the orders
+// of several indexes can be merged. That is looked for in the end, for the documents found alone,
+// and of keys that Order itself had no need of too: it takes up to as long again for each key, and
+// ErrQuery says of these, too, that a field has too many different values.
 func (x *Index) OrderWithValues(ctx context.Context, keys []SortKey, docs *roaring.Bitmap, k int, by Scorer) (out []Ordered, err error) {
 	_, err = x.order(ctx, keys, docs, k, by, func(o *order) error {
 		out, err = o.withValues(ctx, keys)
@@ -79,8 +81,8 @@ func (o *order) withValues(ctx context.Context, keys []SortKey) ([]Ordered, erro
 	return out, nil
 }
 
-// counting calls f with the value of each of docs that counts for a key, those that do not count perhaps before it, and takes those that have
-// one out of docs.
+// counting calls f with the value of each of docs that counts for a key, those that do not count
+// perhaps before it, and takes those that have one out of docs.
 func (s *segmentView) counting(ctx context.Context, key SortKey, docs *roaring.Bitmap, f func(doc uint32, v filter.Value)) error {
 	values, err := s.values(key.Field)
 	if err != nil {
@@ -99,8 +101,8 @@ func (s *segmentView) counting(ctx context.Context, key SortKey, docs *roaring.B
 	return nil
 }
 
-// outermost calls f with the smallest, or with desc the largest, number or date of docs that begins with a prefix of n bytes, and takes those
-// that have one out of docs.
+// outermost calls f with the smallest, or with desc the largest, number or date of docs that begins
+// with a prefix of n bytes, and takes those that have one out of docs.
 func (v *fieldValues) outermost(ctx context.Context, kind, n byte, prefix uint64, desc bool, docs *roaring.Bitmap, f func(doc uint32, v filter.Value)) error {
 	type child struct {
 		term string
@@ -140,7 +142,8 @@ func (v *fieldValues) outermost(ctx context.Context, kind, n byte, prefix uint64
 	return ctx.Err()
 }
 
-// outermostTerm calls f with booleans or strings of docs, the one that counts for a key last, and takes those that have one out of docs.
+// outermostTerm calls f with booleans or strings of docs, the one that counts for a key last, and
+// takes those that have one out of docs.
 func (s *segmentView) outermostTerm(ctx context.Context, key SortKey, kind byte, docs *roaring.Bitmap, f func(doc uint32, v filter.Value)) error {
 	if docs.IsEmpty() {
 		return nil

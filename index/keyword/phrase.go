@@ -40,7 +40,8 @@ func wordHash(term, word string) uint64 {
 	return maphash.String(placesSeed, word)
 }
 
-// Phrase analyses text as a phrase. Of names that have signs before or behind their words, or &, it has the whole and not the words: C++ is not C.
+// Phrase analyses text as a phrase. Of names that have signs before or behind their words, or &, it
+// has the whole and not the words: C++ is not C.
 func (x *Index) Phrase(text string) Phrase { return x.analyzer.phrase(text) }
 
 func (a analyzer) phrase(text string) Phrase {
@@ -75,7 +76,8 @@ func hasSigns(name string) bool {
 	return notWord(first) || notWord(last) || strings.Contains(name, "&")
 }
 
-// Len is the number of terms. The index knows the documents with a phrase of one term; of longer ones, those with all of the terms.
+// Len is the number of terms. The index knows the documents with a phrase of one term; of longer
+// ones, those with all of the terms.
 func (p Phrase) Len() int { return len(p.steps) }
 
 // path returns the terms of the phrase in its smallest parts, with their places as positions.
@@ -214,8 +216,8 @@ func (p Phrase) count(at map[uint64]spots, of func(s step) uint64) int {
 	}, positions.or).len()
 }
 
-// WithTerms returns the documents that have all terms of p in one and the same of fields, none meaning every text field. An empty
-// phrase has none.
+// WithTerms returns the documents that have all terms of p in one and the same of fields, none
+// meaning every text field. An empty phrase has none.
 func (x *Index) WithTerms(ctx context.Context, p Phrase, fields []string) (*roaring.Bitmap, error) {
 	result := roaring.New()
 	if p.Len() == 0 {
@@ -251,7 +253,8 @@ func (x *Index) WithTerms(ctx context.Context, p Phrase, fields []string) (*roar
 	return result, nil
 }
 
-// withTerms returns the local numbers of the documents that have all terms of p in a field, deleted ones among them.
+// withTerms returns the local numbers of the documents that have all terms of p in a field, deleted
+// ones among them.
 func (s *segmentView) withTerms(p Phrase, field string) (*roaring.Bitmap, error) {
 	dict, err := s.segment.Dictionary(textPrefix + field)
 	if err != nil {

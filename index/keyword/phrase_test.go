@@ -68,7 +68,8 @@ func TestHolds(t *testing.T) {
 	}
 }
 
-// TestHoldsInStrings: a phrase does not go from one string of a text to the next, over pieces of a long one neither.
+// TestHoldsInStrings: a phrase does not go from one string of a text to the next, over pieces of a
+// long one neither.
 func TestHoldsInStrings(t *testing.T) {
 	a, err := newAnalyzer("en")
 	if err != nil {
@@ -108,7 +109,8 @@ func TestHoldsInStrings(t *testing.T) {
 	}
 }
 
-// TestHoldsInRepetitions: a text and phrases that repeat a word take a time like the length of the text, not like that times the lengths of the phrases.
+// TestHoldsInRepetitions: a text and phrases that repeat a word take a time like the length of the
+// text, not like that times the lengths of the phrases.
 func TestHoldsInRepetitions(t *testing.T) {
 	a, err := newAnalyzer("en")
 	if err != nil {
@@ -134,7 +136,8 @@ func TestHoldsInRepetitions(t *testing.T) {
 	}
 }
 
-// TestHoldsAgain: a text that was looked through before holds the same phrases, in each language, and those that its terms say.
+// TestHoldsAgain: a text that was looked through before holds the same phrases, in each language,
+// and those that its terms say.
 func TestHoldsAgain(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	words := strings.Fields("run running der the brick Brick parseHTTPHeader 2024_03 東京都 of wall. O'Brien")

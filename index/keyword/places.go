@@ -19,7 +19,8 @@ const (
 	placesMost   = placesBudget / 16 / placeBytes // of one text; those of longer ones are not kept
 )
 
-// placesKey names a text and its analysis by what they are, so that nothing that is kept can be out of date.
+// placesKey names a text and its analysis by what they are, so that nothing that is kept can be out
+// of date.
 type placesKey struct {
 	language string
 	text     uint64

@@ -10,9 +10,10 @@ import (
 	"searchd/internal/eval"
 )
 
-// TestQuality measures nDCG@10 on the test collections beside the repository, title and text searched as one, and
-// compares it with the BM25 figures that their info.json has: the mean may be 0.01 lower, no collection more than 0.03.
-// SEARCHD_QUALITY=all takes all collections instead of the small ones. go test -v prints the table.
+// TestQuality measures nDCG@10 on the test collections beside the repository, title and text
+// searched as one, and compares it with the BM25 figures that their info.json has: the mean may be
+// 0.01 lower, no collection more than 0.03. SEARCHD_QUALITY=all takes all collections instead of
+// the small ones. go test -v prints the table.
 func TestQuality(t *testing.T) {
 	const dev = "../../../shared/data/dev"
 	if _, err := os.Stat(dev); err != nil {

@@ -58,7 +58,8 @@ func ParseOperator(s string) (Operator, error) {
 	return Or, fmt.Errorf("%w: operator is %.100q, allowed are or, and", ErrQuery, s)
 }
 
-// FieldWeight names a text field to search. Weight multiplies how often terms occur in it, and its length; 0 means 1.
+// FieldWeight names a text field to search. Weight multiplies how often terms occur in it, and its
+// length; 0 means 1.
 type FieldWeight struct {
 	Name   string
 	Weight float64
@@ -156,7 +157,8 @@ func (x *Index) newPlan(ctx context.Context, v *view, q Query) (*plan, error) {
 	return p, nil
 }
 
-// planFields checks the fields of a query and fills in what is left open. all are the text fields that there are.
+// planFields checks the fields of a query and fills in what is left open. all are the text fields
+// that there are.
 func planFields(all []string, q Query) ([]FieldWeight, error) {
 	fields := q.Fields
 	var out []FieldWeight
@@ -262,8 +264,9 @@ func (x *Index) onlyTerm(text string) (term string, ok bool) {
 	return string(terms[0].text), true
 }
 
-// lookup finds the postings of every term and counts the documents that have it in at least one field. With statistics of other indexes these are counted, and
-// what no document had then, none has.
+// lookup finds the postings of every term and counts the documents that have it in at least one
+// field. With statistics of other indexes these are counted, and what no document had then, none
+// has.
 func (p *plan) lookup(ctx context.Context, x *Index, texts Texts) error {
 	union := roaring.New()
 	key := sync.OnceValue(func() string { return weightsKey(p.fields) })
@@ -349,7 +352,8 @@ func (p *plan) count(t int, s *segmentView, lists []termPostings, scratch *roari
 	return err
 }
 
-// lookupSynonym adds the postings of the alternatives of term t in the fields that a segment has to lists, field by field.
+// lookupSynonym adds the postings of the alternatives of term t in the fields that a segment has to
+// lists, field by field.
 func (p *plan) lookupSynonym(ctx context.Context, x *Index, s *segmentView, t int, have []int, dicts []segment.TermDictionary, texts Texts, lists []termPostings) ([]termPostings, error) {
 	alternatives := p.terms[t].synonym.alternatives
 	phrases := make([][]*phrasePostings, len(alternatives)) // by field
@@ -457,7 +461,8 @@ func (p *plan) keepRarest(n int) {
 	}
 }
 
-// score is the contribution of a term that occurs tf times (weighted) in a document of weighted length dl.
+// score is the contribution of a term that occurs tf times (weighted) in a document of weighted
+// length dl.
 func (p *plan) score(term *planTerm, tf, dl float64) float64 {
 	return term.weight * tf / (tf + p.base + p.slope*dl)
 }

@@ -10,9 +10,11 @@ import (
 	"github.com/blevesearch/bleve/v2/analysis"
 )
 
-// respelled is a token filter that writes letters which stand for one another alike, and the digits of every script as those of ASCII.
+// respelled is a token filter that writes letters which stand for one another alike, and the digits
+// of every script as those of ASCII.
 //
-// It must stand behind filters that find places by the bytes of terms, and before those that know words.
+// It must stand behind filters that find places by the bytes of terms, and before those that know
+// words.
 type respelled struct {
 	letters *strings.Replacer
 	ascii   bool // letters has some of ASCII
@@ -33,7 +35,8 @@ var ofLanguage = map[string][]string{
 	"tr": {"I", "ı"},
 }
 
-// nordic has what Danish and Norwegian write where å, æ and ø are missing, in old names and as Swedish does.
+// nordic has what Danish and Norwegian write where å, æ and ø are missing, in old names and as
+// Swedish does.
 var nordic = []string{
 	"aa", "å", "Aa", "å", "AA", "å",
 	"ae", "æ", "Ae", "æ", "AE", "æ", "ä", "æ", "Ä", "æ",
@@ -57,7 +60,8 @@ func (f respelled) Filter(input analysis.TokenStream) analysis.TokenStream {
 
 func foreignDigit(r rune) bool { return r >= utf8.RuneSelf && unicode.Is(unicode.Nd, r) }
 
-// plainDigit returns the digit of ASCII with the value of r, or r if it is no digit. Unicode has the ten digits of a script in order.
+// plainDigit returns the digit of ASCII with the value of r, or r if it is no digit. Unicode has
+// the ten digits of a script in order.
 func plainDigit(r rune) rune {
 	if !foreignDigit(r) {
 		return r

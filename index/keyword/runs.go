@@ -14,15 +14,18 @@ const innerPart = analysis.TokenType(65)
 // leastRun is the number of letters of a part of a word with several runs of digits.
 const leastRun = 3
 
-// runs is a token filter that adds the parts of words and numbers by which people ask for the whole:
+// runs is a token filter that adds the parts of words and numbers by which people ask for the
+// whole:
 //
-//  1. The letters and the digits of a word that has both: iphone and 15 of iPhone15, gb of 16gb. Of a
-//     word where they change more than once, as in mp3player, letters alone, three and more; but all of
-//     15T14 and the like, which come from times as 2024-03-15T14:30 writes them.
+//  1. The letters and the digits of a word that has both: iphone and 15 of iPhone15, gb of 16gb. Of
+//     a word where they change more than once, as in mp3player, letters alone, three and more; but
+//     all of 15T14 and the like, which come from times as 2024-03-15T14:30 writes them.
 //  2. The beginnings of numbers with several full stops: 2 and 2.10 of 2.10.3, but not 1.234 of
-//     1.234.567 where full stops separate thousands. Behind letters one full stop is enough: 2 of v2.10.
+//     1.234.567 where full stops separate thousands. Behind letters one full stop is enough: 2 of
+//     v2.10.
 //
-// It must stand before filters that change the length of terms, because it finds the parts' places in the text.
+// It must stand before filters that change the length of terms, because it finds the parts' places
+// in the text.
 type runs struct{ thousands thousands }
 
 // Filter implements analysis.TokenFilter.

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// TermScore is what a term of the query adds to the score of a document by its occurrences in one field.
+// TermScore is what a term of the query adds to the score of a document by its occurrences in one
+// field.
 type TermScore struct {
 	Term  string
 	For   string // the words of the query that Term is a synonym of; "" where they are the same
@@ -17,8 +18,8 @@ type TermScore struct {
 	Score float64 // the term's score, shared out among fields by weighted occurrences
 }
 
-// Score returns the scores that Search would give documents nos, in their order. It is 0 for a document that
-// has none of the terms, lacks one of them under And, or does not exist.
+// Score returns the scores that Search would give documents nos, in their order. It is 0 for a
+// document that has none of the terms, lacks one of them under And, or does not exist.
 func (x *Index) Score(ctx context.Context, q Query, nos []uint32) (scores []float64, err error) {
 	err = x.read(func(v *view) (err error) {
 		scores, err = x.scores(ctx, v, q, nos)
@@ -27,8 +28,9 @@ func (x *Index) Score(ctx context.Context, q Query, nos []uint32) (scores []floa
 	return scores, err
 }
 
-// scoreChunk and scoreCounts bound the memory of scoring many documents: how many are scored together, and how many counts they have
-// between them, 8 bytes each, one for each term of the query in a field.
+// scoreChunk and scoreCounts bound the memory of scoring many documents: how many are scored
+// together, and how many counts they have between them, 8 bytes each, one for each term of the
+// query in a field.
 const (
 	scoreChunk  = 4096
 	scoreCounts = 1 << 20
@@ -43,8 +45,9 @@ func (x *Index) scores(ctx context.Context, v *view, q Query, nos []uint32) ([]f
 	return scores, p.each(ctx, nos, func(i int, d scored) { scores[i] = p.total(d) })
 }
 
-// Explain returns for each of nos the terms of q that the document has, field by field in the order of the query; none where there is no such document.
-// The scores add up to the score of the document, whatever the operator.
+// Explain returns for each of nos the terms of q that the document has, field by field in the order
+// of the query; none where there is no such document. The scores add up to the score of the
+// document, whatever the operator.
 func (x *Index) Explain(ctx context.Context, q Query, nos []uint32) (terms [][]TermScore, err error) {
 	terms = make([][]TermScore, len(nos))
 	err = x.read(func(v *view) error {
@@ -64,7 +67,8 @@ type scored struct {
 	dl    float64        // weighted length
 }
 
-// each calls f with the place in nos of every document of nos that exists. scored is valid only during the call.
+// each calls f with the place in nos of every document of nos that exists. scored is valid only
+// during the call.
 func (p *plan) each(ctx context.Context, nos []uint32, f func(i int, d scored)) error {
 	if len(p.terms) == 0 {
 		return nil
@@ -149,7 +153,8 @@ func (p *plan) total(d scored) float64 {
 	return sum
 }
 
-// weighted is the term frequency over the fields of the term whose lists begin at first, and where they end.
+// weighted is the term frequency over the fields of the term whose lists begin at first, and where
+// they end.
 func (p *plan) weighted(d scored, first int) (end int, tf float64) {
 	for end = first; end < len(d.lists) && d.lists[end].term == d.lists[first].term; end++ {
 		if n := d.tfs[end]; n > 0 {

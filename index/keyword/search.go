@@ -24,14 +24,16 @@ type Found struct {
 	Total int             // documents found, beyond the first k too
 	All   *roaring.Bitmap // all of them; nil unless asked for
 
-	// Ceiling is a score that no document can exceed: what one would have that repeats every term of the query endlessly. Terms that no document
-	// has count too, so that the share of the ceiling that a score reaches says how much of the query it covers. A whole name that no document
-	// has does not: its parts say as much.
+	// Ceiling is a score that no document can exceed: what one would have that repeats every term
+	// of the query endlessly. Terms that no document has count too, so that the share of the
+	// ceiling that a score reaches says how much of the query it covers. A whole name that no
+	// document has does not: its parts say as much.
 	Ceiling float64
 }
 
-// Search returns the k documents with the highest scores among those that q finds and allow holds (nil: all), best
-// first and equal scores by number, and how many there are in total. A query without terms finds nothing.
+// Search returns the k documents with the highest scores among those that q finds and allow holds
+// (nil: all), best first and equal scores by number, and how many there are in total. A query
+// without terms finds nothing.
 func (x *Index) Search(ctx context.Context, q Query, k int, allow *roaring.Bitmap) (hits []Hit, total int, err error) {
 	found, err := x.Find(ctx, q, k, allow, false)
 	return found.Hits, found.Total, err
@@ -66,8 +68,8 @@ func (x *Index) Find(ctx context.Context, q Query, k int, allow *roaring.Bitmap,
 	return found, err
 }
 
-// search adds the documents of all segments to top and returns how many match. A window that an error or a panic leaves with sums in
-// it is not used again.
+// search adds the documents of all segments to top and returns how many match. A window that an
+// error or a panic leaves with sums in it is not used again.
 func (p *plan) search(ctx context.Context, allow *roaring.Bitmap, top *topK) (total int, err error) {
 	w := windows.Get().(*window)
 	for s := range p.view.segments {
@@ -81,7 +83,8 @@ func (p *plan) search(ctx context.Context, allow *roaring.Bitmap, top *topK) (to
 	return total, nil
 }
 
-// windowSize is the number of documents whose scores are summed up together: their sums fit the first-level cache.
+// windowSize is the number of documents whose scores are summed up together: their sums fit the
+// first-level cache.
 const windowSize = 2048
 
 // window has the sums of documents base to base+windowSize of a segment.
@@ -120,8 +123,8 @@ func (c *cursor) next() error {
 // searchSegment adds the documents of segment s to top and returns how many match.
 //
 //  1. Take the next window in which a term occurs.
-//  2. For each term in the order of the query, add its scores to the window's: so each sum has one order,
-//     and equals what Score gives, to the last bit.
+//  2. For each term in the order of the query, add its scores to the window's: so each sum has one
+//     order, and equals what Score gives, to the last bit.
 //  3. Count and keep the documents that match, are allowed and not deleted.
 func (p *plan) searchSegment(ctx context.Context, s int, allow *roaring.Bitmap, w *window, top *topK) (total int, err error) {
 	cursors, err := p.cursors(s)
@@ -153,7 +156,8 @@ func (p *plan) searchSegment(ctx context.Context, s int, allow *roaring.Bitmap, 
 	}
 }
 
-// cursors returns for each term the cursors of its fields that have postings in segment s, each at its first.
+// cursors returns for each term the cursors of its fields that have postings in segment s, each at
+// its first.
 func (p *plan) cursors(s int) ([][]cursor, error) {
 	all := make([]cursor, len(p.postings[s]))
 	terms := make([][]cursor, len(p.terms))
@@ -201,7 +205,8 @@ func (p *plan) addTerm(s int, base uint32, t int, fields []cursor, w *window) er
 	return nil
 }
 
-// collect moves what matches from the window to top, clears the window and returns the number of matches.
+// collect moves what matches from the window to top, clears the window and returns the number of
+// matches.
 func (p *plan) collect(s int, base uint32, allow *roaring.Bitmap, w *window, top *topK) (total int) {
 	seg := p.view.segments[s]
 	for at, matched := range w.matched[:min(windowSize, len(seg.nos)-int(base))] {

@@ -38,7 +38,8 @@ func (f *failingIterator) Next() (segment.Posting, error) {
 	return nil, errUnreadable
 }
 
-// TestSearchAfterFailure ends searches in the middle of a window: the next one finds what it found before.
+// TestSearchAfterFailure ends searches in the middle of a window: the next one finds what it found
+// before.
 func TestSearchAfterFailure(t *testing.T) {
 	x := openTemp(t, Options{})
 	var entries []Entry

@@ -11,22 +11,26 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// signedNames is a tokenizer that puts names whose signs part words, or are left out, in front of their words, see [wholeName]:
+// signedNames is a tokenizer that puts names whose signs part words, or are left out, in front of
+// their words, see [wholeName]:
 //
 //  1. Words with :: or a slash between: std::io::Write, internal/e2e.
 //
-//  2. Words with letters, and with a full stop between that the Unicode rules part at as it stands beside a digit or underscore: utf8.DecodeRune.
+//  2. Words with letters, and with a full stop between that the Unicode rules part at as it stands
+//     beside a digit or underscore: utf8.DecodeRune.
 //
 //  3. A word, or such words, with ++ or # behind: C++, C#, libstdc++.
 //
 //  4. A word with -- before, and others behind it with hyphens between: --follow-key-file.
 //
-//  5. A word with a full stop before that is no end of a sentence: .NET, .gitignore. And words of letters with & between: AT&T.
+//  5. A word with a full stop before that is no end of a sentence: .NET, .gitignore. And words of
+//     letters with & between: AT&T.
 //
-//  6. Words with hyphens between, or letters with full stops, without them: email for e-mail, gpt4 for GPT-4, 9783161484100 for a number with hyphens, ai
-//     for A.I. See joinedName.
+//  6. Words with hyphens between, or letters with full stops, without them: email for e-mail, gpt4
+//     for GPT-4, 9783161484100 for a number with hyphens, ai for A.I. See joinedName.
 //
-//  7. Letters with digits above the line, as plain ones: m2 for m². The letters are a word, as the digits may stand for a footnote.
+//  7. Letters with digits above the line, as plain ones: m2 for m². The letters are a word, as the
+//     digits may stand for a footnote.
 //
 //  8. The date that a time begins with, without hyphens: 20240315 for 2024-03-15T14:30.
 //
@@ -69,7 +73,8 @@ func (s signedNames) Tokenize(input []byte) analysis.TokenStream {
 	return append(out, words[copied:]...)
 }
 
-// signedName returns the bytes of the name that begins with words[first], none if they are empty, and the last of its words.
+// signedName returns the bytes of the name that begins with words[first], none if they are empty,
+// and the last of its words.
 func signedName(input []byte, words analysis.TokenStream, first int) (from, to, last int) {
 	w := words[first]
 	from, last = w.Start, first
@@ -102,8 +107,10 @@ func signedName(input []byte, words analysis.TokenStream, first int) (from, to, 
 // maxJoined is how many bytes a name has that joinedName makes.
 const maxJoined = 64
 
-// joinedName returns the words of letters and digits from words[first] on that hyphens join, without these, and the word behind them; or the letters of
-// words[first] that full stops part. nil: they are none, or no name. Words without a digit are one only in twos, and digits alone in threes, as 3-2 is not 32.
+// joinedName returns the words of letters and digits from words[first] on that hyphens join,
+// without these, and the word behind them; or the letters of words[first] that full stops part.
+// nil: they are none, or no name. Words without a digit are one only in twos, and digits alone in
+// threes, as 3-2 is not 32.
 func joinedName(input []byte, words analysis.TokenStream, first int) (name []byte, behind int) {
 	if behind = first + 1; !plainType(words[first]) {
 		return nil, behind
@@ -159,7 +166,8 @@ func digitsAbove(text []byte) (n int) {
 	return n
 }
 
-// joinsLetters says whether a term is a name that joinedName made of what stands in the text and that has no digit.
+// joinsLetters says whether a term is a name that joinedName made of what stands in the text and
+// that has no digit.
 func joinsLetters(term, text string) bool {
 	return !strings.ContainsAny(term, "-.") && strings.ContainsAny(text, "-.\u2010\u2011") && !strings.ContainsFunc(text, func(r rune) bool { return unicode.IsDigit(r) || r == '_' || r == '/' || r == ':' })
 }
@@ -174,7 +182,8 @@ func isHyphen(between []byte) bool {
 
 func notLetter(r rune) bool { return !unicode.IsLetter(r) }
 
-// goesOn says whether after begins with a letter or one of signs. Letters beyond ASCII do not count: C++ is followed at once by words of Japanese and Korean.
+// goesOn says whether after begins with a letter or one of signs. Letters beyond ASCII do not
+// count: C++ is followed at once by words of Japanese and Korean.
 func goesOn(after, signs string) bool {
 	return after != "" && (strings.IndexByte(signs, after[0]) >= 0 || 'a' <= after[0]|0x20 && after[0]|0x20 <= 'z')
 }
@@ -184,7 +193,8 @@ func plainType(t *analysis.Token) bool {
 	return t.Type == analysis.AlphaNumeric || t.Type == analysis.Numeric
 }
 
-// opensOption says whether -- stands before w as before an option: neither behind a word, as a dash, nor in a comment of HTML.
+// opensOption says whether -- stands before w as before an option: neither behind a word, as a
+// dash, nor in a comment of HTML.
 func opensOption(input []byte, w *analysis.Token) bool {
 	before, dashes := bytes.CutSuffix(input[:w.Start], []byte("--"))
 	if !dashes {
@@ -195,7 +205,8 @@ func opensOption(input []byte, w *analysis.Token) bool {
 	return unicode.IsLetter(first) && r != '-' && r != '!' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
 }
 
-// opensDot says whether a full stop stands before w that ends no sentence and parts no words: nothing but what opens something stands before it.
+// opensDot says whether a full stop stands before w that ends no sentence and parts no words:
+// nothing but what opens something stands before it.
 func opensDot(input []byte, w *analysis.Token) bool {
 	before, dot := bytes.CutSuffix(input[:w.Start], []byte("."))
 	if !dot || !unicode.IsLetter([]rune(string(w.Term))[0]) {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestOneCharacter: in scripts that are indexed in pairs a query of one character finds it within longer runs, and longer queries are
-// their pairs alone.
+// TestOneCharacter: in scripts that are indexed in pairs a query of one character finds it within
+// longer runs, and longer queries are their pairs alone.
 func TestOneCharacter(t *testing.T) {
 	for _, tc := range []struct {
 		language, query, text string
@@ -48,7 +48,8 @@ func TestOneCharacter(t *testing.T) {
 	}
 }
 
-// TestSinglesAreNotCounted: characters that are terms beside the pair they are in make no text longer and no query ask for more.
+// TestSinglesAreNotCounted: characters that are terms beside the pair they are in make no text
+// longer and no query ask for more.
 func TestSinglesAreNotCounted(t *testing.T) {
 	for _, tc := range []struct {
 		language, text string

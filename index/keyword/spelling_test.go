@@ -14,7 +14,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// spelled has for each language words that can be typed composed and decomposed. Every language gets those of the others, too.
+// spelled has for each language words that can be typed composed and decomposed. Every language
+// gets those of the others, too.
 var spelled = map[string]string{
 	"ar":       "آثار مؤسسة رائحة",
 	"cjk":      "がっこう パソコン 한국어 검색 엔진 葛飾",
@@ -40,8 +41,8 @@ var spelled = map[string]string{
 	"tr":       "İstanbul çiçeği",
 }
 
-// TestSpellings finds each word in a text by the word, each composed or decomposed, by its terms and as a phrase, and wants
-// the whole word marked.
+// TestSpellings finds each word in a text by the word, each composed or decomposed, by its terms
+// and as a phrase, and wants the whole word marked.
 func TestSpellings(t *testing.T) {
 	var all []string
 	for _, words := range spelled {
@@ -90,7 +91,8 @@ func markedTerms(x *Index, text string) string {
 	return strings.TrimSpace(b.String())
 }
 
-// TestEveryLetterSpelled compares the terms of every character that can be decomposed, alone and within a word.
+// TestEveryLetterSpelled compares the terms of every character that can be decomposed, alone and
+// within a word.
 func TestEveryLetterSpelled(t *testing.T) {
 	var texts []string
 	for r := rune(0x80); r <= unicode.MaxRune; r++ {
@@ -116,7 +118,8 @@ func TestEveryLetterSpelled(t *testing.T) {
 	}
 }
 
-// TestUsualForms checks what a text gives and where, where the spelling of its terms is not its own.
+// TestUsualForms checks what a text gives and where, where the spelling of its terms is not its
+// own.
 func TestUsualForms(t *testing.T) {
 	for _, tt := range []struct {
 		name, language, text string
@@ -250,7 +253,8 @@ func found(t *testing.T, x *Index, q Query) (nos []uint32) {
 	return nos
 }
 
-// TestFoldEqualsNorm compares fold with what it is made of, and its changes with the folds of the parts between them.
+// TestFoldEqualsNorm compares fold with what it is made of, and its changes with the folds of the
+// parts between them.
 func TestFoldEqualsNorm(t *testing.T) {
 	letters := []rune("ab1 ²ﬁéṩ\u0301\u0323\u0327½™Ａ１，ｶﾞﾟ가각ᆨ가ㄳㅋ㌔⼀東がカ\u3099ﷺ\u200c\u00a0\U0001D400\xff…")
 	r := rand.New(rand.NewPCG(1, 2))

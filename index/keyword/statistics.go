@@ -8,19 +8,25 @@ import (
 	"slices"
 )
 
-// ErrStatistics is matched by errors about a Query.Global that is not of the query, or not complete. It matches [ErrQuery], too.
+// ErrStatistics is matched by errors about a Query.Global that is not of the query, or not
+// complete. It matches [ErrQuery], too.
 var ErrStatistics = fmt.Errorf("%w: its statistics do not fit it", ErrQuery)
 
-// Statistics are what indexes know of the words of a query. Where documents are spread over several indexes, what all of them know together is what each must
-// read the query and score with: then a document is found, and has the score, that it has in one index of all documents, to the last bit. Whoever asks
+// Statistics are what indexes know of the words of a query. Where documents are spread over several
+// indexes, what all of them know together is what each must read the query and score with: then a
+// document is found, and has the score, that it has in one index of all documents, to the last bit.
+// Whoever asks
 //
 //  1. adds up what [Index.Statistics] says of every index, with Query.Global nil;
-//  2. where the sum is not Complete, adds up what it says with that sum as Query.Global. Now it is: there are two rounds at most, and one unless the query
-//     has a word that may be several, see breaks;
+//  2. where the sum is not Complete, adds up what it says with that sum as Query.Global. Now it is:
+//     there are two rounds at most, and one unless the query has a word that may be several, see
+//     breaks;
 //  3. asks with the sum as Query.Global.
 //
-// They are of a text, its Exact words, synonyms and fields, for either operator and any weights. What is written between two steps is found, and counts with the
-// next query. Bounds are of each index: of reading texts for phrases, see together, and of fields with a name of their own, see MaxTextFields.
+// They are of a text, its Exact words, synonyms and fields, for either operator and any weights.
+// What is written between two steps is found, and counts with the next query. Bounds are of each
+// index: of reading texts for phrases, see together, and of fields with a name of their own, see
+// MaxTextFields.
 type Statistics struct {
 	Parts     int               `json:"parts"` // indexes
 	Documents uint64            `json:"documents"`
@@ -102,7 +108,8 @@ func (x *Index) possibleTerms(ctx context.Context, l lexicon, q Query) (terms []
 	return terms, nil
 }
 
-// lexicon says which words and phrases documents have: those of an index, or with Statistics those of all indexes that these are of.
+// lexicon says which words and phrases documents have: those of an index, or with Statistics those
+// of all indexes that these are of.
 type lexicon struct {
 	index  *Index
 	view   *view

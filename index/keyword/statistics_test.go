@@ -168,7 +168,8 @@ var spreadWords = strings.Fields(`ice cream icecream creams data base database w
 
 var spreadRules = []string{"telly, television set, tv", "frozen water => ice", "data, path"}
 
-// TestStatisticsTwin: indexes that share out documents find, score, explain and read queries as one of all documents does, to the last bit.
+// TestStatisticsTwin: indexes that share out documents find, score, explain and read queries as one
+// of all documents does, to the last bit.
 func TestStatisticsTwin(t *testing.T) {
 	rules := newSynonyms(t, spreadRules...)
 	seen := map[string]int{}
@@ -308,7 +309,8 @@ func TestStatisticsRounds(t *testing.T) {
 	})
 }
 
-// TestStatisticsManyWays: of a word with more ways to part it than are looked at, the same ones are, wherever its parts are.
+// TestStatisticsManyWays: of a word with more ways to part it than are looked at, the same ones
+// are, wherever its parts are.
 func TestStatisticsManyWays(t *testing.T) {
 	const word = "abcdefghijklmn"
 	heads, tails := "", ""
@@ -405,7 +407,8 @@ func TestStatisticsDoNotFit(t *testing.T) {
 	})
 }
 
-// TestStatisticsOfBefore: what is written while statistics are asked for, and after, makes no error and no score above the ceiling.
+// TestStatisticsOfBefore: what is written while statistics are asked for, and after, makes no error
+// and no score above the ceiling.
 func TestStatisticsOfBefore(t *testing.T) {
 	for _, text := range []string{"ice cream database", "max_seq_length"} { // a name that no document had is left out of the ceiling
 		placed(t, [][]string{{"cream", "base"}, {"ice", "an icecream", "max seq length" + strings.Repeat(" filling", 2000)}}, func(s *spread) {

@@ -17,10 +17,12 @@ const (
 
 // Synonyms are rules analysed for one language. They are safe for concurrent use.
 //
-//  1. Words of a query that a rule has, the most where several rules fit, are one term of the query: a document has it where it has one of the
-//     alternatives, as often as it has them all together. So it is scored as though texts and query had one word for all of them.
+//  1. Words of a query that a rule has, the most where several rules fit, are one term of the
+//     query: a document has it where it has one of the alternatives, as often as it has them all
+//     together. So it is scored as though texts and query had one word for all of them.
 //  2. Alternatives of several words are phrases, also those that the query has itself.
-//  3. What rules say of the same words adds up. What a rule gives is not looked up again, so that no rules go in circles.
+//  3. What rules say of the same words adds up. What a rule gives is not looked up again, so that
+//     no rules go in circles.
 //  4. Words and phrases of which the analysis leaves nothing are left out.
 type Synonyms struct {
 	next  map[read]int     // a tree of the words that rules read, from node 0
@@ -135,7 +137,8 @@ func (m *meaning) with(more []alternative, known map[string]*meaning) *meaning {
 	return known[key]
 }
 
-// words returns the terms of text that are no part of another one with their distances, and a name that tells them from others.
+// words returns the terms of text that are no part of another one with their distances, and a name
+// that tells them from others.
 func (a analyzer) words(text string) (words []ruleWord, name string) {
 	tokens := a.outer(text, func(string) bool { return true })
 	for _, t := range tokens {
@@ -149,7 +152,8 @@ func (a analyzer) words(text string) (words []ruleWord, name string) {
 	return words, name
 }
 
-// outer returns the terms of text that are no part of another one: os.path.join without its words, where asName wants it so, GitHub without Git and Hub.
+// outer returns the terms of text that are no part of another one: os.path.join without its words,
+// where asName wants it so, GitHub without Git and Hub.
 func (a analyzer) outer(text string, asName func(term string) bool) (out []token) {
 	a.each(text, func(t token) bool {
 		if n := len(out); (t.kind == plainTerm || t.kind == nameTerm && asName(t.term)) && (n == 0 || t.start < out[n-1].start || t.end > out[n-1].end) {
@@ -192,7 +196,8 @@ type expansion struct {
 	*synonym
 }
 
-// expansions returns the parts of the text of q that are read as others, from the left, without overlap.
+// expansions returns the parts of the text of q that are read as others, from the left, without
+// overlap.
 func (x *Index) expansions(ctx context.Context, l lexicon, q Query) ([]expansion, error) {
 	out := x.ruled(q)
 	more, err := x.breaks(ctx, l, q, out)
@@ -203,7 +208,8 @@ func (x *Index) expansions(ctx context.Context, l lexicon, q Query) ([]expansion
 	return out, err
 }
 
-// ruled returns the parts of the text of q for which there are synonyms, from the left, without overlap.
+// ruled returns the parts of the text of q for which there are synonyms, from the left, without
+// overlap.
 func (x *Index) ruled(q Query) (out []expansion) {
 	if q.Synonyms == nil || len(q.Synonyms.read) == 0 {
 		return nil
@@ -248,7 +254,8 @@ func (x *Index) exact(q Query) map[string]bool {
 	return exact
 }
 
-// at returns the synonym of the most words that tokens begin with, and how many these are; nil for none. Words of exact have none.
+// at returns the synonym of the most words that tokens begin with, and how many these are; nil for
+// none. Words of exact have none.
 func (s *Synonyms) at(tokens []token, exact map[string]bool) (best *synonym, words int) {
 	node, ok := 0, true
 	for i, t := range tokens {
@@ -262,20 +269,23 @@ func (s *Synonyms) at(tokens []token, exact map[string]bool) (best *synonym, wor
 	return best, words
 }
 
-// Expansion is a part [Start, End) of the text of a query that is read as any of several terms and phrases.
+// Expansion is a part [Start, End) of the text of a query that is read as any of several terms and
+// phrases.
 type Expansion struct {
 	Start, End   int
 	Name         string        // by which [TermScore] calls it
 	Alternatives []Alternative // none where an earlier one has the name: they are the same
 }
 
-// Alternative is what an [Expansion] is read as: a term, or several at the distances that their positions have.
+// Alternative is what an [Expansion] is read as: a term, or several at the distances that their
+// positions have.
 type Alternative struct {
 	Text  string // by which [TermScore] calls it
 	Terms []Token
 }
 
-// Expand returns the parts of the text of q that are read as others, in order: for their synonyms, or as documents write them.
+// Expand returns the parts of the text of q that are read as others, in order: for their synonyms,
+// or as documents write them.
 func (x *Index) Expand(ctx context.Context, q Query) (out []Expansion, err error) {
 	err = x.read(func(v *view) error {
 		l, err := x.lexicon(v, q)

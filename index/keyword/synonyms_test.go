@@ -41,7 +41,8 @@ func newSynonyms(t testing.TB, rules ...string) *Synonyms {
 	return s
 }
 
-// TestSynonymsEqualOracle: by random rules, words with synonyms score as terms that texts have as often as all alternatives together.
+// TestSynonymsEqualOracle: by random rules, words with synonyms score as terms that texts have as
+// often as all alternatives together.
 func TestSynonymsEqualOracle(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	x := openTemp(t, Options{})
@@ -186,7 +187,8 @@ func TestSynonyms(t *testing.T) {
 	}
 }
 
-// TestTogetherBounds: of very many documents with all words of a phrase some are read, once; the others count as having it.
+// TestTogetherBounds: of very many documents with all words of a phrase some are read, once; the
+// others count as having it.
 func TestTogetherBounds(t *testing.T) {
 	const docs = togetherDocs + 500
 	all := map[uint32]Entry{}
@@ -335,8 +337,9 @@ func FuzzSynonyms(f *testing.F) {
 	})
 }
 
-// BenchmarkSynonyms searches 5,000 documents with 10,000 rules: for words that none of them reads, for two that some do, and for one that is read as
-// a phrase, too, of which the texts were read before.
+// BenchmarkSynonyms searches 5,000 documents with 10,000 rules: for words that none of them reads,
+// for two that some do, and for one that is read as a phrase, too, of which the texts were read
+// before.
 func BenchmarkSynonyms(b *testing.B) {
 	x := benchIndex(b, 5_000)
 	var rules []string

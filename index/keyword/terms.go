@@ -20,9 +20,10 @@ const (
 // maxValueName is how many bytes of a name the terms of its values repeat.
 const maxValueName = 31
 
-// valueKey is what the terms of a value field begin with: a byte that says how long the rest is, and the name, or of a longer one than
-// maxValueName its SHA-256. A field of bleve's for each name would cost time and room in every segment, which takes no more than 65,535 of
-// them and, beyond, mixes them up.
+// valueKey is what the terms of a value field begin with: a byte that says how long the rest is,
+// and the name, or of a longer one than maxValueName its SHA-256. A field of bleve's for each name
+// would cost time and room in every segment, which takes no more than 65,535 of them and, beyond,
+// mixes them up.
 func valueKey(name string) []byte {
 	if len(name) > maxValueName {
 		sum := sha256.Sum256([]byte(name))
@@ -40,7 +41,8 @@ const (
 	termDate   byte = 'd' // then level and a prefix of the date
 )
 
-// sortable returns the bits of v, a Number, Bool or Date, so that they are ordered as v is when read as unsigned.
+// sortable returns the bits of v, a Number, Bool or Date, so that they are ordered as v is when
+// read as unsigned.
 func sortable(v filter.Value) uint64 {
 	if v.Kind == filter.Date {
 		return uint64(v.Time) ^ 1<<63
@@ -62,9 +64,10 @@ func docID(no uint32) string {
 // offBias makes a filter.Value's Off a positive number, whose first byte is never 0xff.
 const offBias = 1 << 15
 
-// valueTerms calls add with the terms under which v is indexed, the one that no other value has last. A number or date has one term for
-// each length of prefix, 1 to 8 bytes, so that a range is a union of few terms (see between); the last of a wide number has
-// two more bytes, which tell the integers of one float64 apart.
+// valueTerms calls add with the terms under which v is indexed, the one that no other value has
+// last. A number or date has one term for each length of prefix, 1 to 8 bytes, so that a range is a
+// union of few terms (see between); the last of a wide number has two more bytes, which tell the
+// integers of one float64 apart.
 func valueTerms(v filter.Value, add func(term []byte)) {
 	switch v.Kind {
 	case filter.String:
@@ -112,12 +115,14 @@ func equalTerm(v filter.Value) []byte {
 // termRange holds the terms from first up to but not with end; if end is nil, first alone.
 type termRange struct{ first, end []byte }
 
-// behind returns what stands in the order of terms behind the term of level 8 of v and before that of any larger value.
+// behind returns what stands in the order of terms behind the term of level 8 of v and before that
+// of any larger value.
 func behind(v filter.Value) []byte { return append(equalTerm(v), 0) }
 
-// between returns ranges that together hold at least one term of each number or date whose term of level 8 is not before first and
-// is before end, nil being open, and none of any other. Each has the prefixes of one length, that differ in their last byte only: at
-// most 15 ranges, and one for each end that stands among, or behind, the terms of one float64.
+// between returns ranges that together hold at least one term of each number or date whose term of
+// level 8 is not before first and is before end, nil being open, and none of any other. Each has
+// the prefixes of one length, that differ in their last byte only: at most 15 ranges, and one for
+// each end that stands among, or behind, the terms of one float64.
 func between(kind filter.Kind, first, end []byte) []termRange {
 	const whole = 10 // kind, level and eight bytes
 	if first != nil && end != nil {
@@ -161,7 +166,8 @@ func rangeTerms(kind filter.Kind, lo, hi uint64) []termRange {
 			add(level, lo, hi)
 			break
 		}
-		// What is below the first whole block of 256 and above the last is listed at this level, the blocks one level up.
+		// What is below the first whole block of 256 and above the last is listed at this level,
+		// the blocks one level up.
 		if lo&0xff != 0 {
 			add(level, lo, lo|0xff)
 			lo += 0x100

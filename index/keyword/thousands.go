@@ -7,7 +7,8 @@ import (
 	"github.com/blevesearch/bleve/v2/analysis"
 )
 
-// numberAt returns how many bytes of term from i on are a number with full stops or commas between its digits, as in 3.5mm and v1.2.3; 0: none.
+// numberAt returns how many bytes of term from i on are a number with full stops or commas between
+// its digits, as in 3.5mm and v1.2.3; 0: none.
 func numberAt(term []byte, i int) int {
 	end, parts := i, 0
 	for {
@@ -31,7 +32,8 @@ func numberAt(term []byte, i int) int {
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// thousands is a token filter that leaves out the sign with which a language parts thousands: 1,000 is 1000. 0: none.
+// thousands is a token filter that leaves out the sign with which a language parts thousands: 1,000
+// is 1000. 0: none.
 type thousands byte
 
 // thousandsOf has the languages where that is a full stop, and those where it is a comma.
@@ -55,7 +57,8 @@ func (s thousands) Filter(input analysis.TokenStream) analysis.TokenStream {
 	return input
 }
 
-// parts says whether a number is parted into groups of three digits; before the last, India has them of two.
+// parts says whether a number is parted into groups of three digits; before the last, India has
+// them of two.
 func (s thousands) parts(number string) bool {
 	if i := strings.IndexAny(number, ".,"); number[i] != byte(s) {
 		return false

@@ -12,7 +12,8 @@ import (
 	segment "github.com/blevesearch/scorch_segment_api/v2"
 )
 
-// Bounds of reading texts for one phrase among the synonyms of a query: a quarter of a second of one core, once.
+// Bounds of reading texts for one phrase among the synonyms of a query: a quarter of a second of
+// one core, once.
 const (
 	togetherDocs   = 2000
 	togetherTokens = 1 << 18
@@ -21,8 +22,8 @@ const (
 	togetherBudget = 16 << 20 // bytes of postings of phrases kept, of all indexes
 )
 
-// Texts calls f with the texts of documents, as they were given to the index, and where strings begin that each is made of, see [Index.Holds].
-// Documents that are gone are passed over.
+// Texts calls f with the texts of documents, as they were given to the index, and where strings
+// begin that each is made of, see [Index.Holds]. Documents that are gone are passed over.
 type Texts func(ctx context.Context, nos []uint32, f func(no uint32, text Field, starts []int)) error
 
 // phrasePostings says which documents of a segment have a phrase in a field, and how often.
@@ -31,7 +32,8 @@ type phrasePostings struct {
 	freqs  []uint32 // of locals
 }
 
-// phraseKey names the postings of a phrase. What a segment holds never changes, so that nothing that is kept can be out of date.
+// phraseKey names the postings of a phrase. What a segment holds never changes, so that nothing
+// that is kept can be out of date.
 type phraseKey struct {
 	segment       uint64
 	field, phrase string
@@ -51,8 +53,11 @@ func (p Phrase) key() string {
 // together returns the postings of a phrase in each of fields in segment s.
 //
 //  1. The postings of its terms tell which documents have all of them in a field.
-//  2. The texts of these are read, the shortest first, up to the bounds above, of which a segment has its share, or a sixteenth.
-//  3. The others count as having it as often as the term that they have least often. If it is of letters and from breaks a quarter as many are read, and the others have it only where half of those do.
+//  2. The texts of these are read, the shortest first, up to the bounds above, of which a segment
+//     has its share, or a sixteenth.
+//  3. The others count as having it as often as the term that they have least often. If it is of
+//     letters and from breaks a quarter as many are read, and the others have it only where half of
+//     those do.
 func (x *Index) together(ctx context.Context, v *view, s *segmentView, alt alternative, fields []string, texts Texts) ([]*phrasePostings, error) {
 	out := make([]*phrasePostings, len(fields))
 	p, key := alt.phrase, alt.phrase.key()
@@ -100,7 +105,8 @@ func (x *Index) together(ctx context.Context, v *view, s *segmentView, alt alter
 	return out, nil
 }
 
-// shortest returns which of docs are read of a segment that has a share of what may be read, those with the shortest of fields that may have the phrase first.
+// shortest returns which of docs are read of a segment that has a share of what may be read, those
+// with the shortest of fields that may have the phrase first.
 func (s *segmentView) shortest(docs *roaring.Bitmap, fields map[string]*phrasePostings, share float64) []uint32 {
 	type sized struct{ local, tokens uint32 }
 	tokens := make([]uint32, len(s.nos))
@@ -211,7 +217,8 @@ func (s *segmentView) atMost(p Phrase, field, without string) (*phrasePostings, 
 	return most, nil
 }
 
-// mostly says whether half of those of locals that have the terms of the phrase have the phrase, or more.
+// mostly says whether half of those of locals that have the terms of the phrase have the phrase, or
+// more.
 func (p *phrasePostings) mostly(locals []uint32) bool {
 	read, have := 0, 0
 	for _, local := range locals {

@@ -30,8 +30,9 @@ var wordsOf = map[string]string{
 // analysisOf is the analysis of a language that has none of its own name.
 var analysisOf = map[string]string{"ko": "cjk", "ja": "cjk", "zh": "cjk", "th": "standard"}
 
-// TestTextsAreTheirWords: a word has in a text, whatever stands around it, the terms that it has alone, each term stands for whole characters, and any
-// words that follow one another are found as a phrase.
+// TestTextsAreTheirWords: a word has in a text, whatever stands around it, the terms that it has
+// alone, each term stands for whole characters, and any words that follow one another are found as
+// a phrase.
 func TestTextsAreTheirWords(t *testing.T) {
 	r := rand.New(rand.NewPCG(31, 32))
 	separators := []string{" ", " ", "\n", "\u00a0", "\u3000", ", ", " — ", "… ", " (", "\" \"", "! ", "; ", "\t", " / ", "。", "、"}

@@ -39,7 +39,8 @@ func (f *fieldValues) postings(term []byte, except *roaring.Bitmap) (segment.Pos
 	return f.pl, err
 }
 
-// eachDocs calls fn with the terms in r and their documents, deleted ones too, which are valid until it returns and which it may change.
+// eachDocs calls fn with the terms in r and their documents, deleted ones too, which are valid
+// until it returns and which it may change.
 func (f *fieldValues) eachDocs(ctx context.Context, r termRange, fn func(term []byte, docs *roaring.Bitmap) error) error {
 	docs := roaring.New()
 	return f.each(ctx, r, func(term []byte) error {

@@ -10,7 +10,8 @@ import (
 	"searchd/index/filter"
 )
 
-// TestManyValueFields filters by fields of which there are more than a segment of bleve takes, and by one that all documents have.
+// TestManyValueFields filters by fields of which there are more than a segment of bleve takes, and
+// by one that all documents have.
 func TestManyValueFields(t *testing.T) {
 	const docs, own = batchEntries, 66 // 66,000 names in one batch
 	x := openTemp(t, Options{})
@@ -37,7 +38,8 @@ func TestManyValueFields(t *testing.T) {
 	}
 }
 
-// TestValueFieldNames keeps fields apart whose names are long, or begin alike, or look like what is put in front of terms.
+// TestValueFieldNames keeps fields apart whose names are long, or begin alike, or look like what is
+// put in front of terms.
 func TestValueFieldNames(t *testing.T) {
 	long := strings.Repeat("long", 100)
 	sum := string(valueKey(long)[1:])

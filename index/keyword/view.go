@@ -12,7 +12,8 @@ import (
 	segment "github.com/blevesearch/scorch_segment_api/v2"
 )
 
-// view is the state that one search sees: bleve's snapshot with what BM25 needs beside the postings.
+// view is the state that one search sees: bleve's snapshot with what BM25 needs beside the
+// postings.
 type view struct {
 	snapshot *scorch.IndexSnapshot // identity only; whoever uses the view holds the reference
 	segments []*segmentView
@@ -35,7 +36,8 @@ type segmentView struct {
 	deleted *roaring.Bitmap // local numbers; nil if none
 }
 
-// segmentData is what is read once of a segment, whose documents never change. Local numbers count its documents from 0.
+// segmentData is what is read once of a segment, whose documents never change. Local numbers count
+// its documents from 0.
 type segmentData struct {
 	id      uint64 // no other has had it
 	segment segment.Segment
@@ -58,8 +60,8 @@ type segmentCaches struct {
 	last *view
 }
 
-// view returns the view of snapshot. The cache holds no reference to it, so that bleve can remove its files; it is
-// compared by address, which is not used again while the cache holds it.
+// view returns the view of snapshot. The cache holds no reference to it, so that bleve can remove
+// its files; it is compared by address, which is not used again while the cache holds it.
 func (c *segmentCaches) view(snapshot *scorch.IndexSnapshot) (*view, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -56,7 +56,8 @@ func TestWholeNames(t *testing.T) {
 	}
 }
 
-// TestWholeNamesRank: a name is found before texts that have its parts apart, which are found, too, whatever asks for them.
+// TestWholeNamesRank: a name is found before texts that have its parts apart, which are found, too,
+// whatever asks for them.
 func TestWholeNamesRank(t *testing.T) {
 	x := openTemp(t, Options{})
 	texts := []string{
@@ -173,7 +174,8 @@ func TestDates(t *testing.T) {
 	}
 }
 
-// TestSignedNamesRank: a name is found before texts that have its words apart; the words find what they found.
+// TestSignedNamesRank: a name is found before texts that have its words apart; the words find what
+// they found.
 func TestSignedNamesRank(t *testing.T) {
 	x := openTemp(t, Options{})
 	for i, tc := range []struct{ query, name, words string }{

@@ -9,17 +9,22 @@ import (
 	"github.com/blevesearch/bleve/v2/analysis"
 )
 
-// splitWords is a token filter that takes apart what the Unicode rules leave as one word although people search for
-// its parts: names of program code, hosts, paths, and sentences without a space between them.
+// splitWords is a token filter that takes apart what the Unicode rules leave as one word although
+// people search for its parts: names of program code, hosts, paths, and sentences without a space
+// between them.
 //
-//  1. A word with a letter in it is cut at everything that is not a letter, digit, mark or apostrophe:
-//     max_seq_length gives max, seq, length; end.Next gives end, Next. One without is cut at underscores alone, and dates at full stops:
-//     2024_03_05 and 05.03.2024 give 2024, 03, 05, and 3.14 and 1,000 stay whole, as do the numbers in 3.5mm and v1.2.3.
-//  2. A word that is cut so, and has more than single characters as parts, is a term itself, too: os.path.join is found before texts that have
-//     os, path and join apart. It is no part of phrases, of lengths, and And asks for it or its parts, so that max_seq finds max seq.
-//  3. A part with capitals inside gives itself and its humps: parseHTTPHeader gives parseHTTPHeader, parse, HTTP, Header.
+//  1. A word with a letter in it is cut at everything that is not a letter, digit, mark or
+//     apostrophe: max_seq_length gives max, seq, length; end.Next gives end, Next. One without is
+//     cut at underscores alone, and dates at full stops: 2024_03_05 and 05.03.2024 give 2024, 03,
+//     05, and 3.14 and 1,000 stay whole, as do the numbers in 3.5mm and v1.2.3.
+//  2. A word that is cut so, and has more than single characters as parts, is a term itself, too:
+//     os.path.join is found before texts that have os, path and join apart. It is no part of
+//     phrases, of lengths, and And asks for it or its parts, so that max_seq finds max seq.
+//  3. A part with capitals inside gives itself and its humps: parseHTTPHeader gives
+//     parseHTTPHeader, parse, HTTP, Header.
 //
-// It must stand before filters that change the length of terms, because it finds the parts' places in the text.
+// It must stand before filters that change the length of terms, because it finds the parts' places
+// in the text.
 type splitWords struct{}
 
 // Filter implements analysis.TokenFilter.
@@ -40,7 +45,8 @@ func (splitWords) Filter(input analysis.TokenStream) analysis.TokenStream {
 // wholeName is the type of the terms that are names whose parts are terms, too.
 const wholeName = analysis.TokenType(64)
 
-// withWhole puts t in front of its parts, which begin at first, if they are apart and one is longer than a character, as in e.g. or U.S. none is.
+// withWhole puts t in front of its parts, which begin at first, if they are apart and one is longer
+// than a character, as in e.g. or U.S. none is.
 func withWhole(parts analysis.TokenStream, first int, t *analysis.Token) analysis.TokenStream {
 	apart, longer := false, false
 	for _, p := range parts[first:] {
@@ -55,7 +61,8 @@ func withWhole(parts analysis.TokenStream, first int, t *analysis.Token) analysi
 	return slices.Insert(parts, first, whole)
 }
 
-// nameStart and nameEnd return where a name begins and ends without the underscores around it: _os.write_ may be emphasis.
+// nameStart and nameEnd return where a name begins and ends without the underscores around it:
+// _os.write_ may be emphasis.
 func nameStart(name []byte) int { return len(name) - len(bytes.TrimLeft(name, "_")) }
 func nameEnd(name []byte) int   { return len(bytes.TrimRight(name, "_")) }
 
@@ -91,8 +98,9 @@ func splitToken(dst analysis.TokenStream, t *analysis.Token) analysis.TokenStrea
 	return splitHumps(dst, t, start, len(t.Term))
 }
 
-// splitHumps appends the part [start, end) of t and, if there are several, its humps. A hump begins at a capital after a
-// small letter, and at the last of several capitals if small letters follow, more than the s of GPUs.
+// splitHumps appends the part [start, end) of t and, if there are several, its humps. A hump begins
+// at a capital after a small letter, and at the last of several capitals if small letters follow,
+// more than the s of GPUs.
 func splitHumps(dst analysis.TokenStream, t *analysis.Token, start, end int) analysis.TokenStream {
 	if start >= end {
 		return dst
@@ -119,8 +127,10 @@ func splitHumps(dst analysis.TokenStream, t *analysis.Token, start, end int) ana
 	return dst
 }
 
-// splitNames is a token filter for other languages than English that takes names of files apart and leaves all else: a word is cut at
-// underscores and, where it has a letter or is a date, at full stops and colons, and around numbers that have some. notiz_2.md gives notiz, 2, md; 3.14 stays whole.
+// splitNames is a token filter for other languages than English that takes names of files apart and
+// leaves all else: a word is cut at underscores and, where it has a letter or is a date, at full
+// stops and colons, and around numbers that have some. notiz_2.md gives notiz, 2, md; 3.14 stays
+// whole.
 type splitNames struct{}
 
 // Filter implements analysis.TokenFilter.
@@ -159,7 +169,8 @@ func (splitNames) Filter(input analysis.TokenStream) analysis.TokenStream {
 	return output
 }
 
-// isDate says whether a number is a day, month and year with full stops between, or these the other way round: 05.03.2024, 5.3.2024, 2024.03.05.
+// isDate says whether a number is a day, month and year with full stops between, or these the other
+// way round: 05.03.2024, 5.3.2024, 2024.03.05.
 func isDate(number []byte) bool {
 	groups := bytes.Split(number, []byte("."))
 	if len(groups) != 3 || slices.ContainsFunc(groups, func(g []byte) bool { return len(g) == 0 || !allDigits(g) }) {

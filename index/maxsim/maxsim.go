@@ -18,14 +18,16 @@ const (
 	// Window is the number of tokens of a text that are looked at together: a query should find its
 	// words near each other.
 	Window = 32
-	// MaxQueryTokens is the number of different tokens of a query that count: of more, those of the largest weight.
+	// MaxQueryTokens is the number of different tokens of a query that count: of more, those of the
+	// largest weight.
 	MaxQueryTokens = 64
 )
 
 // Added to a small float32, toInteger leaves the nearest integer in its lowest bits.
 const toInteger, toIntegerBits = 3 << 22, 0x4b400000
 
-// Table holds the vectors of a vocabulary: unit vectors in bytes, and how much each token counts. It is safe for concurrent use.
+// Table holds the vectors of a vocabulary: unit vectors in bytes, and how much each token counts.
+// It is safe for concurrent use.
 type Table struct {
 	dim    int
 	rows   []int8    // [V, D]
@@ -45,7 +47,8 @@ type marks struct {
 	cosines []float32
 }
 
-// mark is the round in which a token was seen last, and its number in that round, noPlace for one without a direction.
+// mark is the round in which a token was seen last, and its number in that round, noPlace for one
+// without a direction.
 type mark struct{ round, place uint32 }
 
 const noPlace = math.MaxUint32
@@ -129,7 +132,8 @@ func rarity(id int32) float64 { return math.Log(float64(max(id, 150)) / 100) }
 // knows reports whether id is a token with a direction.
 func (t *Table) knows(id int32) bool { return id >= 0 && int(id) < len(t.scale) && t.scale[id] > 0 }
 
-// Text is the tokens of a text, those of its title apart, which stands in front of every window. Special tokens are not among them.
+// Text is the tokens of a text, those of its title apart, which stands in front of every window.
+// Special tokens are not among them.
 type Text struct{ Title, Body []int32 }
 
 // Query is the tokens of a query with their weights. It is safe for concurrent use.
@@ -238,7 +242,8 @@ func (t *Table) number(m *marks, ids []uint32, tokens []int32) []uint32 {
 	return ids
 }
 
-// cosines returns the cosine of each token of m.ids with each of the query, [len(m.ids), len(q.ids)], in the memory of m.
+// cosines returns the cosine of each token of m.ids with each of the query, [len(m.ids),
+// len(q.ids)], in the memory of m.
 func (q *Query) cosines(m *marks) []float32 {
 	t, n, ids := q.table, len(q.ids), m.ids
 	m.cosines, m.dots = slices.Grow(m.cosines[:0], len(ids)*n)[:len(ids)*n], slices.Grow(m.dots[:0], len(ids))[:len(ids)]
@@ -252,7 +257,8 @@ func (q *Query) cosines(m *marks) []float32 {
 	return out
 }
 
-// reach raises best, by the marks of this round, to what each token of the query has with the nearest of tokens. It reports whether one of them has a direction.
+// reach raises best, by the marks of this round, to what each token of the query has with the
+// nearest of tokens. It reports whether one of them has a direction.
 func (m *marks) reach(best, cosines []float32, tokens []int32) (some bool) {
 	n := len(best)
 	for _, id := range tokens {

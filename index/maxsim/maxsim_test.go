@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// vectors returns a random table of vocab vectors: token 0 has no direction, token 1 is that of token 2, twice as long.
+// vectors returns a random table of vocab vectors: token 0 has no direction, token 1 is that of
+// token 2, twice as long.
 func vectors(vocab, dim int) [][]float32 {
 	rng := rand.New(rand.NewPCG(1, 2))
 	v := make([][]float32, vocab)
@@ -98,7 +99,8 @@ func random(rng *rand.Rand, n, vocab int) []int32 {
 	return ids
 }
 
-// TestMatch compares with the definition: windows of every kind, titles, repeated tokens, tokens without a direction.
+// TestMatch compares with the definition: windows of every kind, titles, repeated tokens, tokens
+// without a direction.
 func TestMatch(t *testing.T) {
 	const vocab, dim = 500, 48
 	v := vectors(vocab, dim)
@@ -154,7 +156,8 @@ func TestNoDirection(t *testing.T) {
 	}
 }
 
-// TestQueryBounds: what has no direction is nothing, what is no token is left out, and of too many tokens the heaviest count.
+// TestQueryBounds: what has no direction is nothing, what is no token is left out, and of too many
+// tokens the heaviest count.
 func TestQueryBounds(t *testing.T) {
 	v := vectors(300, 16)
 	tab := table(v)
@@ -195,7 +198,8 @@ func TestQueryBounds(t *testing.T) {
 	}
 }
 
-// TestRounds lets the counter of rounds overflow: tokens of the text before must not be taken for the present one's.
+// TestRounds lets the counter of rounds overflow: tokens of the text before must not be taken for
+// the present one's.
 func TestRounds(t *testing.T) {
 	tab := table(vectors(100, 16))
 	m := tab.marks.New().(*marks)

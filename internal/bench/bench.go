@@ -1,6 +1,7 @@
-// Package bench measures kernels and encoders on a machine that others use too: what is compared runs in turns, in short slices, and
-// those slices count in which the machine was least busy, because the mean says how busy the others are. Kernels are timed by the processor
-// time of their thread.
+// Package bench measures kernels and encoders on a machine that others use too: what is compared
+// runs in turns, in short slices, and those slices count in which the machine was least busy,
+// because the mean says how busy the others are. Kernels are timed by the processor time of their
+// thread.
 package bench
 
 import (
@@ -42,13 +43,15 @@ type Kernels struct {
 	Products []Product `json:"products"`
 }
 
-// slice is how long a measured piece of work is repeated: less than the scheduler of the system lets run at once.
+// slice is how long a measured piece of work is repeated: less than the scheduler of the system
+// lets run at once.
 const slice = 500 * time.Microsecond
 
 // work is what is measured; it returns the number of operations that it did.
 type work func() float64
 
-// rate repeats w for the given time and returns operations a second. The clock is read seldom, because on Linux reading it enters the kernel.
+// rate repeats w for the given time and returns operations a second. The clock is read seldom,
+// because on Linux reading it enters the kernel.
 func (w work) rate(enough time.Duration, clock func() time.Duration) float64 {
 	began, took, done := clock(), time.Duration(0), 0.0
 	for calls := 1; took < enough; {
@@ -62,7 +65,8 @@ func (w work) rate(enough time.Duration, clock func() time.Duration) float64 {
 	return done / took.Seconds()
 }
 
-// turn is a slice of a kernel between two slices of the loop that is its ceiling, and what the probe found before and after them.
+// turn is a slice of a kernel between two slices of the loop that is its ceiling, and what the
+// probe found before and after them.
 type turn struct{ rate, ceiling, probe float64 }
 
 // contest is a kernel and the loop that is its ceiling, on one back end.
@@ -72,14 +76,16 @@ type contest struct {
 	turns           []turn
 }
 
-// probe is an inner product in the first-level cache. It loads two vectors for each multiply-add, so of all work it becomes slowest when
-// somebody else has the core's other thread, where a loop in registers hardly does.
+// probe is an inner product in the first-level cache. It loads two vectors for each multiply-add,
+// so of all work it becomes slowest when somebody else has the core's other thread, where a loop in
+// registers hardly does.
 var probe = func() work {
 	x := make([]float32, 2048)
 	return func() float64 { simd.Dot(x, x); return 2 * float64(len(x)) }
 }()
 
-// take adds a turn and returns what the probe found. The ceiling is the faster one of the two slices around the kernel's.
+// take adds a turn and returns what the probe found. The ceiling is the faster one of the two
+// slices around the kernel's.
 func (c *contest) take() float64 {
 	if err := simd.Use(c.backend); err != nil {
 		panic(err)
@@ -103,8 +109,8 @@ func (c *contest) quiet(quickest float64) (n int) {
 	return n
 }
 
-// result is the median turn of the tenth in which the probe was fastest, but of at most 15: in the others somebody else had a part of the
-// core. peak is the median ceiling of these turns.
+// result is the median turn of the tenth in which the probe was fastest, but of at most 15: in the
+// others somebody else had a part of the core. peak is the median ceiling of these turns.
 func (c *contest) result() (r Rate, peak float64) {
 	t := slices.Clone(c.turns)
 	slices.SortFunc(t, func(a, b turn) int { return cmp.Compare(b.probe, a.probe) })
@@ -126,7 +132,8 @@ var started = time.Now()
 // wallTime is the time since the start of the program.
 func wallTime() time.Duration { return time.Since(started) }
 
-// bytesBackends are the back ends up to the active one that multiply bytes in the best and in the second best way.
+// bytesBackends are the back ends up to the active one that multiply bytes in the best and in the
+// second best way.
 func bytesBackends() []simd.Backend {
 	if a := simd.Active(); a != simd.AMX {
 		return []simd.Backend{a}
@@ -134,9 +141,9 @@ func bytesBackends() []simd.Backend {
 	return []simd.Backend{simd.AVX512VNNI, simd.AMX}
 }
 
-// MeasureKernels multiplies at the shapes of an encoder of the given hidden and intermediate size, each for the given time, or for up to four
-// times as long where the machine leaves no quiet turns. It must not run beside other users of package simd, whose back end it changes and
-// puts back.
+// MeasureKernels multiplies at the shapes of an encoder of the given hidden and intermediate size,
+// each for the given time, or for up to four times as long where the machine leaves no quiet turns.
+// It must not run beside other users of package simd, whose back end it changes and puts back.
 func MeasureKernels(hidden, intermediate int, rows []int, each time.Duration) Kernels {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -33,7 +33,8 @@ func TestMeasureKernels(t *testing.T) {
 	}
 }
 
-// TestResult has turns in which somebody else slowed the probe and the kernel, and in one kind the loop too; and a few without.
+// TestResult has turns in which somebody else slowed the probe and the kernel, and in one kind the
+// loop too; and a few without.
 func TestResult(t *testing.T) {
 	c := &contest{backend: simd.Go}
 	for range 3 {
@@ -74,7 +75,8 @@ func TestBest(t *testing.T) {
 	}
 }
 
-// TestThreadTime sleeps and then computes: the first takes no processor time where there is a clock of it, the second does.
+// TestThreadTime sleeps and then computes: the first takes no processor time where there is a clock
+// of it, the second does.
 func TestThreadTime(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

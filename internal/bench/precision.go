@@ -35,8 +35,9 @@ func (r Rounding) Err() error {
 	return nil
 }
 
-// CompareRounding encodes every document and judged query with both encoders, which return vectors of unit length, and ranks the documents
-// by the inner product with all of them, each document as one text that is cut where it exceeds the checkpoint.
+// CompareRounding encodes every document and judged query with both encoders, which return vectors
+// of unit length, and ranks the documents by the inner product with all of them, each document as
+// one text that is cut where it exceeds the checkpoint.
 func CompareRounding(name string, c *eval.Collection, exact, rounded func(texts []string) ([][]float32, error)) (Rounding, error) {
 	texts := make([]string, 0, len(c.Documents)+len(c.Queries))
 	for _, d := range c.Documents {

@@ -1,4 +1,5 @@
-// Package certfile serves a TLS certificate from two files and notices when they change, as certbot and Kubernetes change them.
+// Package certfile serves a TLS certificate from two files and notices when they change, as certbot
+// and Kubernetes change them.
 package certfile
 
 import (
@@ -32,8 +33,8 @@ type Files struct {
 	}
 }
 
-// Open reads a certificate chain and its key. notice is told of each later change, and of files that cannot be used; then the certificate
-// that was read before goes on.
+// Open reads a certificate chain and its key. notice is told of each later change, and of files
+// that cannot be used; then the certificate that was read before goes on.
 func Open(cert, key string, notice func(text string)) (*Files, error) {
 	f := &Files{cert: cert, key: key, notice: notice, now: time.Now}
 	certPEM, keyPEM, err := f.files()
@@ -63,8 +64,8 @@ func (f *Files) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	return f.mu.loaded, nil
 }
 
-// refresh reads the files and takes them over where they changed. The two are written one after the other, so that for a moment they may
-// not belong together.
+// refresh reads the files and takes them over where they changed. The two are written one after the
+// other, so that for a moment they may not belong together.
 func (f *Files) refresh() {
 	certPEM, keyPEM, err := f.files()
 	if err == nil && bytes.Equal(certPEM, f.mu.certPEM) && bytes.Equal(keyPEM, f.mu.keyPEM) {

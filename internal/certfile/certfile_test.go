@@ -41,7 +41,8 @@ func pair(t *testing.T, serial int64, cert, key string) {
 	}
 }
 
-// serial makes a handshake over a real connection and returns the serial number that the client saw.
+// serial makes a handshake over a real connection and returns the serial number that the client
+// saw.
 func serial(t *testing.T, f *Files) int64 {
 	t.Helper()
 	l, err := tls.Listen("tcp", "127.0.0.1:0", f.Config())

@@ -1,4 +1,5 @@
-// Package clients holds published clients of other servers against a running searchd at SEARCHD_URL; see run.sh.
+// Package clients holds published clients of other servers against a running searchd at
+// SEARCHD_URL; see run.sh.
 package clients
 
 import (

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestBadInput gives the programs what they must refuse, and wants an error that names the thing, the value or what is allowed.
+// TestBadInput gives the programs what they must refuse, and wants an error that names the thing,
+// the value or what is allowed.
 func TestBadInput(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, content string) string {

@@ -54,7 +54,8 @@ var browser = sync.OnceValues(func() (context.Context, error) {
 
 var endBrowser = func() error { return nil }
 
-// open opens a tab with a profile of its own, which is empty. Without a browser the test is skipped, but fails where E2E_REQUIRE=1.
+// open opens a tab with a profile of its own, which is empty. Without a browser the test is
+// skipped, but fails where E2E_REQUIRE=1.
 func open(t *testing.T, base string) *page {
 	t.Helper()
 	all, err := browser()
@@ -141,7 +142,8 @@ func (p *page) js(t *testing.T, statements string) {
 	eval[bool](t, p, "(() => { "+statements+"; return true; })()")
 }
 
-// key presses a letter as a keyboard does: the text is part of the key press, and goes nowhere when the page handles that.
+// key presses a letter as a keyboard does: the text is part of the key press, and goes nowhere when
+// the page handles that.
 func (p *page) key(t *testing.T, letter string) {
 	t.Helper()
 	for _, e := range []input.DispatchKeyEventParams{{Type: input.DispatchKeyEventTypeKeyDown, Key: letter, Text: letter}, {Type: input.DispatchKeyEventTypeKeyUp, Key: letter}} {

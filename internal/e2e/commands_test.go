@@ -24,7 +24,8 @@ type expected struct {
 	Embedding []float64
 }
 
-// fixtures are checkpoints with expected.json that encode texts: the bundled ones, and others where they are.
+// fixtures are checkpoints with expected.json that encode texts: the bundled ones, and others where
+// they are.
 func fixtures(t *testing.T) (dirs []string) {
 	t.Helper()
 	for _, pattern := range []string{"../../encoder/testdata/*/expected.json", "../../../shared/fixtures/*/expected.json"} {
@@ -159,7 +160,8 @@ func TestEvalCommand(t *testing.T) {
 	}
 }
 
-// TestServeCommand ingests into a running server, asks it, and stops it: it must end by itself, with nothing lost.
+// TestServeCommand ingests into a running server, asks it, and stops it: it must end by itself,
+// with nothing lost.
 func TestServeCommand(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "data")
 	addr := porttest.Free(t)
@@ -209,7 +211,8 @@ func TestServeCommand(t *testing.T) {
 	}
 }
 
-// TestConfigCommand wants each setting with its origin, in the order flag, environment, file, default.
+// TestConfigCommand wants each setting with its origin, in the order flag, environment, file,
+// default.
 func TestConfigCommand(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "searchd.conf")
 	if err := os.WriteFile(file, []byte("# a comment\naddr = 127.0.0.1:1\ndata = from-file\nlog-format = json\n"), 0o644); err != nil {
@@ -234,7 +237,8 @@ func TestConfigCommand(t *testing.T) {
 	}
 }
 
-// TestBackupCommand backs up, restores, and wants the same answers; damaged backups and folders in use are refused.
+// TestBackupCommand backs up, restores, and wants the same answers; damaged backups and folders in
+// use are refused.
 func TestBackupCommand(t *testing.T) {
 	dir := t.TempDir()
 	data, file, restored := filepath.Join(dir, "data"), filepath.Join(dir, "backup"), filepath.Join(dir, "restored")

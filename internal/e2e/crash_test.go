@@ -41,8 +41,9 @@ func writeCorpus(t testing.TB, path string, n int) {
 	}
 }
 
-// TestKillDuringIngest kills the ingest at random moments, starts it again, and wants every document, once, and no difference
-// between the store and its indexes. E2E_FULL=1 does it with 10,000 documents.
+// TestKillDuringIngest kills the ingest at random moments, starts it again, and wants every
+// document, once, and no difference between the store and its indexes. E2E_FULL=1 does it with
+// 10,000 documents.
 func TestKillDuringIngest(t *testing.T) {
 	n, kills := 600, 3
 	if os.Getenv("E2E_FULL") != "" {

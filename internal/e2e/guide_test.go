@@ -17,7 +17,8 @@ import (
 
 var example = regexp.MustCompile("(?s)```http\n(GET|POST|PATCH) (\\S+)\n(.*?)```")
 
-// TestGuide runs every example of docs/search.md against the notes: each is answered with 200 and finds something.
+// TestGuide runs every example of docs/search.md against the notes: each is answered with 200 and
+// finds something.
 func TestGuide(t *testing.T) {
 	text, err := os.ReadFile("../../docs/search.md")
 	if err != nil {

@@ -8,7 +8,8 @@ import (
 	"searchd/search"
 )
 
-// TestIngestIntoAnAlias brings documents into what an alias leads to, and after the alias has moved, into the other.
+// TestIngestIntoAnAlias brings documents into what an alias leads to, and after the alias has
+// moved, into the other.
 func TestIngestIntoAnAlias(t *testing.T) {
 	for _, where := range []string{"server", "folder"} {
 		t.Run(where, func(t *testing.T) {
@@ -58,7 +59,8 @@ func TestIngestIntoAnAlias(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				// As many documents as the other will have: by their number alone the two look the same to the journal.
+				// As many documents as the other will have: by their number alone the two look the
+				// same to the journal.
 				if _, err := e.Ingest(t.Context(), "green", []search.Document{{ID: "c", Fields: []byte(`{"text":"three"}`)}, {ID: "d", Fields: []byte(`{"text":"four"}`)}}); err != nil {
 					t.Fatal(err)
 				}

@@ -72,7 +72,8 @@ func pdfFile(objects ...string) []byte {
 	return b.Bytes()
 }
 
-// add writes good file number i. It holds the word goodI; a file of records holds goodIr1 and goodIr2 in records of their own.
+// add writes good file number i. It holds the word goodI; a file of records holds goodIr1 and
+// goodIr2 in records of their own.
 func (f *folder) add(i int) {
 	word := fmt.Sprintf("good%d", i)
 	dir := fmt.Sprintf("part%d/", i%5)
@@ -247,8 +248,8 @@ func runMeasured(t *testing.T, name string, args ...string) (code int, stderr st
 	return cmd.ProcessState.ExitCode(), errs.String(), cmd.ProcessState
 }
 
-// TestIngestFolder puts a folder of files of all kinds in, good, broken and hostile ones: killed in the middle, again, and once more with
-// nothing left to do. E2E_FULL=1 does it with 5,000 files.
+// TestIngestFolder puts a folder of files of all kinds in, good, broken and hostile ones: killed in
+// the middle, again, and once more with nothing left to do. E2E_FULL=1 does it with 5,000 files.
 func TestIngestFolder(t *testing.T) {
 	n := 300
 	if os.Getenv("E2E_FULL") != "" {

@@ -113,7 +113,8 @@ func TestNotesQueries(t *testing.T) {
 	}
 }
 
-// stopWords carry no meaning of their own. Verbs such as make or keep are not among them, so the claim is on the strict side.
+// stopWords carry no meaning of their own. Verbs such as make or keep are not among them, so the
+// claim is on the strict side.
 var stopWords = func() map[string]bool {
 	m := make(map[string]bool)
 	for _, w := range strings.Fields(`a about after again all already also always an and another any are as at be because been before being but by
@@ -126,7 +127,8 @@ var stopWords = func() map[string]bool {
 	return m
 }()
 
-// stems returns the words of s that are not stop words, lower-case, without a plural ending, cut to five letters.
+// stems returns the words of s that are not stop words, lower-case, without a plural ending, cut to
+// five letters.
 func stems(s string) map[string]bool {
 	m := make(map[string]bool)
 	for _, w := range strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) }) {

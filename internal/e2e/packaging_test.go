@@ -42,8 +42,9 @@ func dockerfile(t *testing.T) (stages [][]string) {
 	return stages
 }
 
-// TestDockerfile holds the image to what it promises: a small one without a shell, a user without rights, a probe; and starts and asks the
-// programs with the image's own commands and settings, as a container would.
+// TestDockerfile holds the image to what it promises: a small one without a shell, a user without
+// rights, a probe; and starts and asks the programs with the image's own commands and settings, as
+// a container would.
 func TestDockerfile(t *testing.T) {
 	stages := dockerfile(t)
 	if len(stages) != 2 || !strings.HasSuffix(stages[0][0], " AS build") || !strings.Contains(stages[1][0], "distroless/static") {
@@ -79,7 +80,8 @@ func TestDockerfile(t *testing.T) {
 	_, probe, _ := strings.Cut(instruction("HEALTHCHECK"), "CMD ")
 	check := list(probe)
 
-	// What COPY takes, the build has put there: a program per folder of cmd, and the empty data folder.
+	// What COPY takes, the build has put there: a program per folder of cmd, and the empty data
+	// folder.
 	build := strings.Join(stages[0], "\n")
 	for _, want := range []string{"CGO_ENABLED=0", "-trimpath", "-o /out/bin/ ./cmd/...", "mkdir -p /out/data"} {
 		if !strings.Contains(build, want) {

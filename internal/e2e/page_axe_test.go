@@ -9,7 +9,8 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// axe finds faults that keep people out: those that it calls serious or critical. AXE_CORE names axe.min.js of the npm package axe-core.
+// axe finds faults that keep people out: those that it calls serious or critical. AXE_CORE names
+// axe.min.js of the npm package axe-core.
 func TestPageAxe(t *testing.T) {
 	path := os.Getenv("AXE_CORE")
 	if path == "" {

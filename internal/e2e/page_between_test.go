@@ -10,7 +10,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// The way from one view to another and back keeps what the address says of the question: the filter, the mode, the boosts, the order.
+// The way from one view to another and back keeps what the address says of the question: the
+// filter, the mode, the boosts, the order.
 func TestPageBetweenViews(t *testing.T) {
 	engine := kitchen(t)
 	if _, err := engine.CreateCollection(t.Context(), "other", search.Settings{}); err != nil {
@@ -41,7 +42,8 @@ func TestPageBetweenViews(t *testing.T) {
 	p.clean(t)
 }
 
-// Hits that Show more brings have the marks of the sentence nearest in meaning as the first ones do.
+// Hits that Show more brings have the marks of the sentence nearest in meaning as the first ones
+// do.
 func TestPageMoreMarks(t *testing.T) {
 	engine := kitchen(t)
 	var docs []search.Document

@@ -9,7 +9,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// TestPageBoost raises what is newer and what has more, keeps that in the address, and says what it did.
+// TestPageBoost raises what is newer and what has more, keeps that in the address, and says what it
+// did.
 func TestPageBoost(t *testing.T) {
 	engine := kitchen(t)
 	if _, err := engine.CreateCollection(t.Context(), "news", search.Settings{}); err != nil {

@@ -15,7 +15,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestPageChoices narrows by several values of a field and by where numbers and dates begin and end.
+// TestPageChoices narrows by several values of a field and by where numbers and dates begin and
+// end.
 func TestPageChoices(t *testing.T) {
 	base := serve(t, stock(t))
 	p := open(t, base)
@@ -92,7 +93,8 @@ func TestPageChoices(t *testing.T) {
 	p.clean(t)
 }
 
-// TestPageWide shows more values of a field and more fields when somebody asks for them, and fields that few documents have.
+// TestPageWide shows more values of a field and more fields when somebody asks for them, and fields
+// that few documents have.
 func TestPageWide(t *testing.T) {
 	engine, err := search.Open(t.TempDir(), search.Options{})
 	if err != nil {
@@ -139,8 +141,9 @@ func TestPageWide(t *testing.T) {
 	p.clean(t)
 }
 
-// TestPageFilterText holds what the page makes of filters to what the filter means: pressing values and ends in any order passes the documents that
-// have one of the values of each field and lie between its ends.
+// TestPageFilterText holds what the page makes of filters to what the filter means: pressing values
+// and ends in any order passes the documents that have one of the values of each field and lie
+// between its ends.
 func TestPageFilterText(t *testing.T) {
 	base := serve(t, stock(t))
 	p := open(t, base)

@@ -10,7 +10,8 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// TestDocsPage reads the page of the REST API as people do: from the search page, by its list, by keyboard, on a phone.
+// TestDocsPage reads the page of the REST API as people do: from the search page, by its list, by
+// keyboard, on a phone.
 func TestDocsPage(t *testing.T) {
 	base := serve(t, apitest.New(t).Engine)
 	p := open(t, base)

@@ -11,7 +11,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// TestPageFilters filters by chips whose values are long integers or beginnings of others, by fields that no document has, and without a query.
+// TestPageFilters filters by chips whose values are long integers or beginnings of others, by
+// fields that no document has, and without a query.
 func TestPageFilters(t *testing.T) {
 	engine, err := search.Open(t.TempDir(), search.Options{})
 	if err != nil {

@@ -11,7 +11,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// TestPageHeadings heads the hits of documents that came without a title and an id by what they hold, in every view.
+// TestPageHeadings heads the hits of documents that came without a title and an id by what they
+// hold, in every view.
 func TestPageHeadings(t *testing.T) {
 	engine, err := search.Open(t.TempDir(), search.Options{})
 	if err != nil {
@@ -65,7 +66,8 @@ func TestPageHeadings(t *testing.T) {
 	p.clean(t)
 }
 
-// TestPageRow shows all values of a row as its full text: those that were found, then the others, of which more may be there than chips.
+// TestPageRow shows all values of a row as its full text: those that were found, then the others,
+// of which more may be there than chips.
 func TestPageRow(t *testing.T) {
 	engine := kitchen(t)
 	fields := map[string]any{"purpose": "Deposit for the electricity of January", "payee": "Works of the town", "amount": -84.5, "parts": []int{1, 2}}

@@ -7,8 +7,9 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// TestPageLatency measures in the browser, on the bundled documents, and prints medians: `go test ./internal/e2e -run PageLatency -v`. It wants
-// no more than that there are figures, since the machine may be busy.
+// TestPageLatency measures in the browser, on the bundled documents, and prints medians: `go test
+// ./internal/e2e -run PageLatency -v`. It wants no more than that there are figures, since the
+// machine may be busy.
 func TestPageLatency(t *testing.T) {
 	base := serve(t, openNotes(t))
 	p := open(t, base)
@@ -21,7 +22,8 @@ func TestPageLatency(t *testing.T) {
 		p.do(t, chromedp.Navigate(base+"/"))
 		p.until(t, "document.querySelectorAll('.teach section').length === 3 && performance.getEntriesByName('first-contentful-paint').length === 1")
 		paints = append(paints, eval[float64](t, p, "performance.getEntriesByName('first-contentful-paint')[0].startTime"))
-		// From the input event to the answer in the page; the second answer waits for a pause of 150 ms first, which is taken off.
+		// From the input event to the answer in the page; the second answer waits for a pause of
+		// 150 ms first, which is taken off.
 		p.js(t, `
 			const seen = window.seen = {}, q = document.querySelector('#q'), status = document.querySelector('#status');
 			new MutationObserver(() => {

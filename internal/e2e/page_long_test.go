@@ -10,7 +10,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// What is longer than anybody meant it to be stays within its place: titles, words without a break, names and addresses.
+// What is longer than anybody meant it to be stays within its place: titles, words without a break,
+// names and addresses.
 func TestPageLongTexts(t *testing.T) {
 	engine, err := search.Open(t.TempDir(), search.Options{})
 	if err != nil {
@@ -69,7 +70,8 @@ func TestPageLongTexts(t *testing.T) {
 	p.clean(t)
 }
 
-// TestPageAside finds words in fields that have no passages: a short one shows its mark in its chip, a long one a line of its own.
+// TestPageAside finds words in fields that have no passages: a short one shows its mark in its
+// chip, a long one a line of its own.
 func TestPageAside(t *testing.T) {
 	e := kitchen(t)
 	long := strings.Repeat("nothing of note, ", 8) + "but the stepladder is back."
@@ -89,7 +91,8 @@ func TestPageAside(t *testing.T) {
 	p.clean(t)
 }
 
-// TestPageManyFields has more fields than a hit has chips: those with words of the query are shown, and the tags.
+// TestPageManyFields has more fields than a hit has chips: those with words of the query are shown,
+// and the tags.
 func TestPageManyFields(t *testing.T) {
 	e := kitchen(t)
 	fields := map[string]any{"title": "Zara", "text": "Zara is out.", "tags": []string{"people", "climbing"}, "status": "stepladder"}

@@ -9,7 +9,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// TestPageHits shows a title that is read from the right at the right, as its text is, and values once.
+// TestPageHits shows a title that is read from the right at the right, as its text is, and values
+// once.
 func TestPageHits(t *testing.T) {
 	engine := kitchen(t)
 	if _, err := engine.CreateCollection(t.Context(), "odd", search.Settings{}); err != nil {

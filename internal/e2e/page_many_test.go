@@ -13,7 +13,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// TestPageMany pages to the last hit that the page shows, and tells points in time apart by the day.
+// TestPageMany pages to the last hit that the page shows, and tells points in time apart by the
+// day.
 func TestPageMany(t *testing.T) {
 	engine, err := search.Open(t.TempDir(), search.Options{})
 	if err != nil {

@@ -11,7 +11,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// A long document is opened at the query's words: its snippet and its full text show them, wherever they stand.
+// A long document is opened at the query's words: its snippet and its full text show them, wherever
+// they stand.
 func TestPageMarks(t *testing.T) {
 	engine, err := search.Open(t.TempDir(), search.Options{})
 	if err != nil {
@@ -76,7 +77,8 @@ func TestPageMarks(t *testing.T) {
 	p.clean(t)
 }
 
-// What is marked where the server's marks do not reach, and what of a passage is shown whose nearest sentence has no mark.
+// What is marked where the server's marks do not reach, and what of a passage is shown whose
+// nearest sentence has no mark.
 func TestPageExcerpts(t *testing.T) {
 	p := open(t, serve(t, kitchen(t)))
 	p.do(t, chromedp.Navigate(p.base+"/"))
@@ -94,7 +96,8 @@ func TestPageExcerpts(t *testing.T) {
 			t.Errorf("%s = %q, want %q", js, got, want)
 		}
 	}
-	// A passage without a mark: the full text is opened at its first mark, but by meaning alone at the passage.
+	// A passage without a mark: the full text is opened at its first mark, but by meaning alone at
+	// the passage.
 	p.js(t, "import('/ui/hit.js').then((m) => { window.Card = m.Card; })")
 	p.until(t, "window.Card !== undefined")
 	p.js(t, `window.opened = async (explain) => {

@@ -16,7 +16,8 @@ import (
 // oddKinds are values that have to survive the way into a filter and back.
 var oddKinds = []string{"o'neill \"&\" `sons`", "ünïcode ☕ AND x = 'y'", strings.Repeat("long ", 40), "", "true", "12"}
 
-// stock is an engine with a collection of 60 things, of which each field is for one kind of value, a folder of notes, and a single document.
+// stock is an engine with a collection of 60 things, of which each field is for one kind of value,
+// a folder of notes, and a single document.
 func stock(t *testing.T) *search.Engine {
 	t.Helper()
 	engine, err := search.Open(t.TempDir(), search.Options{})
@@ -57,7 +58,8 @@ func stock(t *testing.T) *search.Engine {
 	return engine
 }
 
-// press is a press of the first button within what the selector names that a JavaScript condition on b holds for.
+// press is a press of the first button within what the selector names that a JavaScript condition
+// on b holds for.
 func press(selector, condition string) string {
 	return "[...document.querySelectorAll('" + selector + " button')].find(b => " + condition + ").click()"
 }
@@ -192,7 +194,8 @@ func TestPageNarrow(t *testing.T) {
 	p.clean(t)
 }
 
-// TestPageOrder puts hits into the order of a field, up and down, keeps that in the address and leaves boosts out of it.
+// TestPageOrder puts hits into the order of a field, up and down, keeps that in the address and
+// leaves boosts out of it.
 func TestPageOrder(t *testing.T) {
 	base := serve(t, stock(t))
 	p := open(t, base)
@@ -233,13 +236,14 @@ func TestPageOrder(t *testing.T) {
 	p.clean(t)
 }
 
-// holdBack keeps the searches that the page sends in window.sent, and those that count in all of a collection waiting for the functions in window.held.
+// holdBack keeps the searches that the page sends in window.sent, and those that count in all of a
+// collection waiting for the functions in window.held.
 const holdBack = `window.sent = []; window.held = []; const old = window.fetch; window.fetch = (path, init) => {
 		const q = JSON.parse(init?.body ?? '{}'); window.sent.push(q);
 		return q.facets && q.q === '' ? new Promise((resolve) => window.held.push(resolve)).then(() => old(path, init)) : old(path, init); }`
 
-// TestPageNarrowAtOnce opens the values: the search does not wait for the look at which fields are worth it, and an answer that
-// comes late shows nothing of the collection that was left.
+// TestPageNarrowAtOnce opens the values: the search does not wait for the look at which fields are
+// worth it, and an answer that comes late shows nothing of the collection that was left.
 func TestPageNarrowAtOnce(t *testing.T) {
 	base := serve(t, stock(t))
 	p := open(t, base)
@@ -284,7 +288,8 @@ func TestPageNarrowAtOnce(t *testing.T) {
 	p.clean(t)
 }
 
-// TestPageNarrowMixed offers of a collection of all sorts only what the documents found have, most of them first.
+// TestPageNarrowMixed offers of a collection of all sorts only what the documents found have, most
+// of them first.
 func TestPageNarrowMixed(t *testing.T) {
 	engine, err := search.Open(t.TempDir(), search.Options{})
 	if err != nil {

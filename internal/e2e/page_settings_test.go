@@ -11,7 +11,8 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// TestPageSettings changes the settings of a collection: at once, with what is wrong beside each, and by building it anew.
+// TestPageSettings changes the settings of a collection: at once, with what is wrong beside each,
+// and by building it anew.
 func TestPageSettings(t *testing.T) {
 	engine := kitchen(t)
 	base := serve(t, engine)
@@ -89,7 +90,8 @@ func TestPageSettings(t *testing.T) {
 		t.Errorf("settings %+v, %v", s, err)
 	}
 
-	// A type that documents stand against is refused in place, and is there when the collection is built anew.
+	// A type that documents stand against is refused in place, and is there when the collection is
+	// built anew.
 	opened()
 	enter("/fields", "[data-name=type]", "stored")
 	save("Save")
@@ -128,7 +130,8 @@ func TestPageSettings(t *testing.T) {
 	p.clean(t)
 }
 
-// TestPageLanguage drops German texts where there is no collection, and finds them in words as German has them. Of a French one among them it says that this is not its language.
+// TestPageLanguage drops German texts where there is no collection, and finds them in words as
+// German has them. Of a French one among them it says that this is not its language.
 func TestPageLanguage(t *testing.T) {
 	engine := kitchen(t)
 	if err := engine.DropCollection(t.Context(), "kitchen"); err != nil {
@@ -160,7 +163,8 @@ func TestPageLanguage(t *testing.T) {
 	p.clean(t)
 }
 
-// TestPageForeignLanguage says once that files are in another language than the collection they went into, and what can be done.
+// TestPageForeignLanguage says once that files are in another language than the collection they
+// went into, and what can be done.
 func TestPageForeignLanguage(t *testing.T) {
 	base := serve(t, kitchen(t))
 	german := "Die Häuser stehen auf der Insel, und wer mit dem Boot kommt, der sieht sie nicht, weil sie hinter dem Wald sind. Das ist so, wie es immer war. "

@@ -9,7 +9,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// An unfinished word is completed while it is typed. A misspelled word is read as the one that is there; the page says so and takes it as it stands where asked.
+// An unfinished word is completed while it is typed. A misspelled word is read as the one that is
+// there; the page says so and takes it as it stands where asked.
 func TestPageSpelling(t *testing.T) {
 	engine, err := search.Open(t.TempDir(), search.Options{})
 	if err != nil {
@@ -79,7 +80,8 @@ func TestPageTypedEarly(t *testing.T) {
 	p.until(t, idle+" && document.querySelector('#results .snippet mark')?.textContent === 'balloon'")
 }
 
-// TestPageComparesAsSpelled compares two settings by the words as they stand, where the address asks for that.
+// TestPageComparesAsSpelled compares two settings by the words as they stand, where the address
+// asks for that.
 func TestPageComparesAsSpelled(t *testing.T) {
 	base := serve(t, kitchen(t))
 	p := open(t, base)

@@ -49,8 +49,8 @@ func serve(t *testing.T, engine served) string {
 	return "http://" + l.Addr().String()
 }
 
-// kitchen is an engine with a small collection, whose passages are paragraphs, and with a document whose text tries to
-// become markup.
+// kitchen is an engine with a small collection, whose passages are paragraphs, and with a document
+// whose text tries to become markup.
 func kitchen(t *testing.T) *search.Engine {
 	t.Helper()
 	engine, err := search.Open(t.TempDir(), search.Options{})

@@ -9,7 +9,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// TestPageTexts opens cards whose texts were not among the answer, of a document that changes meanwhile, and of one that is gone.
+// TestPageTexts opens cards whose texts were not among the answer, of a document that changes
+// meanwhile, and of one that is gone.
 func TestPageTexts(t *testing.T) {
 	engine := kitchen(t)
 	base := serve(t, engine)

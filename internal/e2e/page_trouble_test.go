@@ -18,8 +18,8 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// unsteady is a server that closes connections while it is away, and answers nothing while hangs is not nil. The page itself always comes, as from a
-// cache.
+// unsteady is a server that closes connections while it is away, and answers nothing while hangs is
+// not nil. The page itself always comes, as from a cache.
 type unsteady struct {
 	next  http.Handler
 	away  atomic.Bool
@@ -61,7 +61,8 @@ func writeFile(t *testing.T, name, text string) string {
 	return path
 }
 
-// lost drops what the browser says of requests that got no answer, and wants nothing else and some of that.
+// lost drops what the browser says of requests that got no answer, and wants nothing else and some
+// of that.
 func (p *page) lost(t *testing.T) {
 	t.Helper()
 	p.mu.Lock()
@@ -77,7 +78,8 @@ func (p *page) lost(t *testing.T) {
 	p.problems = nil
 }
 
-// TestPageServerAway loses the server while somebody types and looks around, and has everything again by itself once it is back.
+// TestPageServerAway loses the server while somebody types and looks around, and has everything
+// again by itself once it is back.
 func TestPageServerAway(t *testing.T) {
 	u, base := newUnsteady(t)
 	p := open(t, base)
@@ -157,7 +159,8 @@ func TestPageSendsAgain(t *testing.T) {
 	p.lost(t)
 }
 
-// TestPageAnotherKey asks for another key where the one that was given may not do what somebody has pressed, and does it with that.
+// TestPageAnotherKey asks for another key where the one that was given may not do what somebody has
+// pressed, and does it with that.
 func TestPageAnotherKey(t *testing.T) {
 	engine := kitchen(t)
 	s, err := api.New(api.Options{Engine: engine, Inference: engine.Inference(), Logger: slog.New(slog.DiscardHandler)})

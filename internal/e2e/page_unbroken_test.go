@@ -12,7 +12,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Names of files, values and titles without a place to break at stay within a narrow page, wherever they are shown.
+// Names of files, values and titles without a place to break at stay within a narrow page, wherever
+// they are shown.
 func TestPageUnbroken(t *testing.T) {
 	engine := kitchen(t)
 	word := strings.Repeat("x", 200)

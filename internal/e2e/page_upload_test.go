@@ -17,7 +17,8 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// drop drags files and folders over an element and lets them go there: the browser's own events, as from a file manager.
+// drop drags files and folders over an element and lets them go there: the browser's own events, as
+// from a file manager.
 func (p *page) drop(t *testing.T, selector string, paths ...string) {
 	t.Helper()
 	p.js(t, "document.querySelector('"+selector+"').scrollIntoView({block: 'center'})")
@@ -30,7 +31,8 @@ func (p *page) drop(t *testing.T, selector string, paths ...string) {
 	}
 }
 
-// TestPageDrop drops a file of many documents and a folder, sees how far they are while they are taken in, and finds them.
+// TestPageDrop drops a file of many documents and a folder, sees how far they are while they are
+// taken in, and finds them.
 func TestPageDrop(t *testing.T) {
 	base := serve(t, kitchen(t))
 	dir := t.TempDir()

@@ -12,7 +12,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// TestPageUploads drops more files than the list has rows: a line sums all of them up, and those with faults come first.
+// TestPageUploads drops more files than the list has rows: a line sums all of them up, and those
+// with faults come first.
 func TestPageUploads(t *testing.T) {
 	base := serve(t, kitchen(t))
 	dir := t.TempDir()
@@ -56,8 +57,8 @@ func TestPageUploads(t *testing.T) {
 	p.clean(t)
 }
 
-// TestPageUploadTells says of files that are not read which are, once, and what to save instead; of what is read with a reservation it
-// says so apart from faults.
+// TestPageUploadTells says of files that are not read which are, once, and what to save instead; of
+// what is read with a reservation it says so apart from faults.
 func TestPageUploadTells(t *testing.T) {
 	base := serve(t, kitchen(t))
 	p := open(t, base)

@@ -13,7 +13,8 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// looks takes pictures of a view at both sizes in both colours, and wants it to fit into the narrow one.
+// looks takes pictures of a view at both sizes in both colours, and wants it to fit into the narrow
+// one.
 func (p *page) looks(t *testing.T, name string) {
 	t.Helper()
 	for _, scheme := range []string{"light", "dark"} {
@@ -210,7 +211,8 @@ func TestPageMap(t *testing.T) {
 	p.clean(t)
 }
 
-// TestPageSwitch goes from a collection to another with the same ids: what is opened is of the collection that its hit is of.
+// TestPageSwitch goes from a collection to another with the same ids: what is opened is of the
+// collection that its hit is of.
 func TestPageSwitch(t *testing.T) {
 	engine := kitchen(t)
 	for _, c := range []string{"east", "west"} {
@@ -237,7 +239,8 @@ func TestPageSwitch(t *testing.T) {
 	p.clean(t)
 }
 
-// TestPageMapNarrow writes the names of points into a small map whole or cut short, and not over its edges or the query.
+// TestPageMapNarrow writes the names of points into a small map whole or cut short, and not over
+// its edges or the query.
 func TestPageMapNarrow(t *testing.T) {
 	engine := kitchen(t)
 	if _, err := engine.CreateCollection(t.Context(), "long", search.Settings{}); err != nil {

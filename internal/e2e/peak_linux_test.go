@@ -5,5 +5,6 @@ import (
 	"syscall"
 )
 
-// peakMemory tells the most that was resident of a program that has ended, or of one of its children, in bytes.
+// peakMemory tells the most that was resident of a program that has ended, or of one of its
+// children, in bytes.
 func peakMemory(s *os.ProcessState) int64 { return int64(s.SysUsage().(*syscall.Rusage).Maxrss) << 10 }

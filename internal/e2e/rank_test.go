@@ -54,8 +54,9 @@ func openNotes(t *testing.T) *search.Engine {
 	return e
 }
 
-// TestRankStats holds the ranking of the bundled notes to testdata/rank_stats.txt, so that a change of the ranking is a change of a file
-// that a person can read. Figures may differ by 0.02: kernels round differently, and a near tie may turn.
+// TestRankStats holds the ranking of the bundled notes to testdata/rank_stats.txt, so that a change
+// of the ranking is a change of a file that a person can read. Figures may differ by 0.02: kernels
+// round differently, and a near tie may turn.
 func TestRankStats(t *testing.T) {
 	e := openNotes(t)
 	var got strings.Builder

@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// The scripts of the shells load, where the shell is installed, and the programs answer what they ask.
+// The scripts of the shells load, where the shell is installed, and the programs answer what they
+// ask.
 func TestCompletion(t *testing.T) {
 	for _, program := range []string{"searchd", "ingest"} {
 		dir := filepath.Dir(command(t, program).Path)

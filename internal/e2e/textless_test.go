@@ -14,7 +14,8 @@ import (
 	"searchd/search"
 )
 
-// catalogue is a file of rows, of which the last alone has a text and the one before it nothing but an id.
+// catalogue is a file of rows, of which the last alone has a text and the one before it nothing but
+// an id.
 const catalogue = "id,price,stock,text\nbolt,0.5,true,\nnut,0.2,false,\nnone,,,\nlamp,40,true,A lamp of brushed steel.\n"
 
 // TestRowsWithoutText imports a catalogue, looks at it with the commands, and changes it over REST.
@@ -79,7 +80,8 @@ func TestRowsWithoutText(t *testing.T) {
 	}
 }
 
-// TestPageWithoutText shows hits that have no passage: their values, and how the score of what words alone have found came about.
+// TestPageWithoutText shows hits that have no passage: their values, and how the score of what
+// words alone have found came about.
 func TestPageWithoutText(t *testing.T) {
 	e := kitchen(t)
 	_, err := e.Ingest(t.Context(), "kitchen", []search.Document{{ID: "bowl", Fields: []byte(`{"price":7,"tags":["pancakes","steel"]}`)}})

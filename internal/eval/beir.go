@@ -29,9 +29,10 @@ type Collection struct {
 	Qrels     map[string]Judgments // by query id
 }
 
-// ReadCollection reads a folder in BEIR's layout: corpus.jsonl, queries.jsonl and qrels/test.tsv with the header
-// "query-id corpus-id score". Judgments of documents or queries that the folder lacks are kept: they count as not found.
-// Errors of content match ErrFormat and name file and line.
+// ReadCollection reads a folder in BEIR's layout: corpus.jsonl, queries.jsonl and qrels/test.tsv
+// with the header "query-id corpus-id score". Judgments of documents or queries that the folder
+// lacks are kept: they count as not found. Errors of content match ErrFormat and name file and
+// line.
 func ReadCollection(fsys fs.FS) (*Collection, error) {
 	c := &Collection{Qrels: map[string]Judgments{}}
 	err := eachRecord(fsys, "corpus.jsonl", func(d Document) {

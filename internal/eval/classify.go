@@ -2,11 +2,12 @@ package eval
 
 import "math"
 
-// Folds is how many parts a set without a test part is cut into, each tested by the others; fewer where there are fewer points.
+// Folds is how many parts a set without a test part is cut into, each tested by the others; fewer
+// where there are fewer points.
 const Folds = 10
 
-// Accuracy is the share of the points test whose class is that of the nearest centroid of the points train. class [points]
-// holds numbers below classes.
+// Accuracy is the share of the points test whose class is that of the nearest centroid of the
+// points train. class [points] holds numbers below classes.
 func Accuracy(p Points, class []int, classes int, train, test []int) float64 {
 	centres := centroids(p, class, classes, train)
 	right := 0

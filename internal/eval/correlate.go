@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// Pearson returns the correlation of x and y, from -1 to 1. It is NaN if one of them is constant, and an error if
-// they differ in length or have fewer than two elements.
+// Pearson returns the correlation of x and y, from -1 to 1. It is NaN if one of them is constant,
+// and an error if they differ in length or have fewer than two elements.
 func Pearson(x, y []float64) (float64, error) {
 	if len(x) != len(y) || len(x) < 2 {
 		return 0, fmt.Errorf("eval: correlation of %d and %d values, want two of one length, at least 2", len(x), len(y))
@@ -24,10 +24,12 @@ func Pearson(x, y []float64) (float64, error) {
 	return xy / (math.Sqrt(xx) * math.Sqrt(yy)), nil
 }
 
-// Spearman returns the Pearson correlation of the ranks of x and y; equal values share the mean of their ranks.
+// Spearman returns the Pearson correlation of the ranks of x and y; equal values share the mean of
+// their ranks.
 func Spearman(x, y []float64) (float64, error) { return Pearson(Ranks(x), Ranks(y)) }
 
-// Ranks returns the rank of each value, 1 for the smallest; equal values share the mean of their ranks.
+// Ranks returns the rank of each value, 1 for the smallest; equal values share the mean of their
+// ranks.
 func Ranks(x []float64) []float64 {
 	order := make([]int, len(x))
 	for i := range order {

@@ -11,7 +11,8 @@ import (
 	"testing/fstest"
 )
 
-// The judgments of a worked example: log2(2) = 1, log2(3) = 1.58496, log2(4) = 2, log2(5) = 2.32193.
+// The judgments of a worked example: log2(2) = 1, log2(3) = 1.58496, log2(4) = 2, log2(5) =
+// 2.32193.
 var judged = Judgments{"a": 3, "b": 2, "c": 1, "x": 0}
 
 func TestMeasures(t *testing.T) {

@@ -12,7 +12,8 @@ type Labelled struct {
 	Text  string
 }
 
-// ReadLabelled reads a file of label and text, separated by a tab. Errors of content match ErrFormat and name file and line.
+// ReadLabelled reads a file of label and text, separated by a tab. Errors of content match
+// ErrFormat and name file and line.
 func ReadLabelled(fsys fs.FS, name string) ([]Labelled, error) {
 	var out []Labelled
 	err := eachLine(fsys, name, func(_ int, line []byte) error {

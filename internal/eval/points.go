@@ -8,7 +8,8 @@ import (
 	"unicode"
 )
 
-// Points are vectors of unit length (or zero) that a centre, [Dim], can be compared with and moved by.
+// Points are vectors of unit length (or zero) that a centre, [Dim], can be compared with and moved
+// by.
 type Points interface {
 	Len() int
 	Dim() int
@@ -60,7 +61,8 @@ func (d Dense) AddTo(centre []float64, i int) {
 	}
 }
 
-// Bags are texts as bags of words, weighted by log frequency and inverse document frequency: what a vector has to beat.
+// Bags are texts as bags of words, weighted by log frequency and inverse document frequency: what a
+// vector has to beat.
 type Bags struct {
 	rows  [][]wordWeight
 	words int

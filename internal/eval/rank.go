@@ -19,9 +19,9 @@ func (j Judgments) relevant() int {
 	return n
 }
 
-// NDCG returns the normalised discounted cumulative gain of the first k of ranked, best first: sum of
-// grade/log2(rank+1), divided by that of the best possible order. A document that comes twice counts once. It is 0 if
-// nothing is relevant.
+// NDCG returns the normalised discounted cumulative gain of the first k of ranked, best first: sum
+// of grade/log2(rank+1), divided by that of the best possible order. A document that comes twice
+// counts once. It is 0 if nothing is relevant.
 func NDCG(ranked []string, j Judgments, k int) float64 {
 	grades := make([]int, 0, len(j))
 	for _, grade := range j {
@@ -48,7 +48,8 @@ func NDCG(ranked []string, j Judgments, k int) float64 {
 
 func discounted(grade, i int) float64 { return float64(grade) / math.Log2(float64(i+2)) }
 
-// Recall returns the share of the relevant documents among the first k of ranked; 0 if nothing is relevant.
+// Recall returns the share of the relevant documents among the first k of ranked; 0 if nothing is
+// relevant.
 func Recall(ranked []string, j Judgments, k int) float64 {
 	relevant := j.relevant()
 	if relevant == 0 {
@@ -63,8 +64,8 @@ func Recall(ranked []string, j Judgments, k int) float64 {
 	return float64(found) / float64(relevant)
 }
 
-// ReciprocalRank returns 1/rank of the first relevant document among the first k of ranked, or 0. Its mean over
-// queries is MRR@k.
+// ReciprocalRank returns 1/rank of the first relevant document among the first k of ranked, or 0.
+// Its mean over queries is MRR@k.
 func ReciprocalRank(ranked []string, j Judgments, k int) float64 {
 	for i, id := range distinct(ranked, k) {
 		if j[id] > 0 {
@@ -98,8 +99,8 @@ type Quality struct {
 	Queries   int     `json:"queries"` // with at least one relevant document
 }
 
-// Measure returns the means over the queries of qrels. runs has the ranked documents of each query by its id; a query
-// that is missing there found nothing.
+// Measure returns the means over the queries of qrels. runs has the ranked documents of each query
+// by its id; a query that is missing there found nothing.
 func Measure(runs map[string][]string, qrels map[string]Judgments) Quality {
 	var q Quality
 	// In a fixed order, so that the sums are the same each time.

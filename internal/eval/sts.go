@@ -14,8 +14,8 @@ type Pair struct {
 	A, B  string
 }
 
-// ReadPairs reads a file of score, sentence and sentence, separated by tabs; a first line whose score is no number is
-// a header. Errors of content match ErrFormat and name file and line.
+// ReadPairs reads a file of score, sentence and sentence, separated by tabs; a first line whose
+// score is no number is a header. Errors of content match ErrFormat and name file and line.
 func ReadPairs(fsys fs.FS, name string) ([]Pair, error) {
 	var pairs []Pair
 	err := eachLine(fsys, name, func(n int, line []byte) error {

@@ -1,7 +1,8 @@
 // Package heap paces the garbage collector of a process whose memory is mostly vectors.
 //
-// By default a Go process may fill as much again as is in use with garbage before that is collected, as the work of a collection grows with
-// what is in use: it has to look for pointers there. Vectors hold none, so that with a million of them, 1.8 GB, half of the memory of the
+// By default a Go process may fill as much again as is in use with garbage before that is
+// collected, as the work of a collection grows with what is in use: it has to look for pointers
+// there. Vectors hold none, so that with a million of them, 1.8 GB, half of the memory of the
 // process would be garbage that is cheap to collect.
 package heap
 
@@ -15,9 +16,10 @@ import (
 // least is the garbage, in bytes, that is always let be, as long as as much is in use.
 const least = 256 << 20
 
-// Pace sets the percentage of garbage after each collection, from now on, so that collecting costs about as much processor time as it does by
-// default: garbage may be as much as holds pointers, 256 MiB at least and what is in use at most. Where GOGC is set, that holds instead.
-// The limit of GOMEMLIMIT holds in any case. A program calls it once, when it begins.
+// Pace sets the percentage of garbage after each collection, from now on, so that collecting costs
+// about as much processor time as it does by default: garbage may be as much as holds pointers, 256
+// MiB at least and what is in use at most. Where GOGC is set, that holds instead. The limit of
+// GOMEMLIMIT holds in any case. A program calls it once, when it begins.
 func Pace() {
 	if os.Getenv("GOGC") != "" {
 		return
@@ -42,7 +44,8 @@ func use() (live, scan uint64) {
 	return s[0].Value.Uint64(), s[1].Value.Uint64()
 }
 
-// percent is the garbage that may be there beside live bytes, of which scan are in objects with pointers, in hundredths of live.
+// percent is the garbage that may be there beside live bytes, of which scan are in objects with
+// pointers, in hundredths of live.
 func percent(live, scan uint64) int {
 	garbage := max(least, scan)
 	if garbage >= live {

@@ -32,8 +32,9 @@ func TestPercent(t *testing.T) {
 	}
 }
 
-// Beside 512 MiB of vectors garbage is bounded; beside as much that holds pointers, and where an operator sets GOGC, it is not. In processes of
-// their own, as what others have in use would be in it.
+// Beside 512 MiB of vectors garbage is bounded; beside as much that holds pointers, and where an
+// operator sets GOGC, it is not. In processes of their own, as what others have in use would be in
+// it.
 func TestPace(t *testing.T) {
 	for _, c := range []struct {
 		kind, gogc string

@@ -9,8 +9,9 @@ import (
 	"io"
 )
 
-// Read calls f with each line of r that is not all white space, and its number from 1. The line is valid until f returns.
-// A line of more than limit bytes ends the reading with an error that names it.
+// Read calls f with each line of r that is not all white space, and its number from 1. The line is
+// valid until f returns. A line of more than limit bytes ends the reading with an error that names
+// it.
 func Read(r io.Reader, limit int, f func(n int, line []byte) error) error {
 	br := bufio.NewReaderSize(r, 64<<10)
 	var long []byte

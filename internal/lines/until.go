@@ -6,8 +6,9 @@ import (
 	"sync"
 )
 
-// Until reads from r until ctx ends, also while a Read of r waits for more: it gives what has arrived by then, and after that the cause of the
-// end. A Read of r that waits cannot be interrupted and is left behind, so nobody else may read r afterwards.
+// Until reads from r until ctx ends, also while a Read of r waits for more: it gives what has
+// arrived by then, and after that the cause of the end. A Read of r that waits cannot be
+// interrupted and is left behind, so nobody else may read r afterwards.
 func Until(ctx context.Context, r io.Reader) io.Reader {
 	return &until{ended: ctx.Done(), cause: func() error { return context.Cause(ctx) }, r: r, chunks: make(chan chunk)}
 }

@@ -31,7 +31,8 @@ func TestUntil(t *testing.T) {
 	}
 }
 
-// waiting is a source whose Read waits for more than the test lasts, and calls the function before that.
+// waiting is a source whose Read waits for more than the test lasts, and calls the function before
+// that.
 type waiting func()
 
 func (w waiting) Read([]byte) (int, error) {

@@ -93,8 +93,8 @@ var (
 	wildcards = regexp.MustCompile(`/?\.\.\.$`)
 )
 
-// commandFaults returns the commands in the code blocks of a document that this repository does not have. uses are the names of all
-// subcommands of searchd.
+// commandFaults returns the commands in the code blocks of a document that this repository does not
+// have. uses are the names of all subcommands of searchd.
 func commandFaults(f textFile, uses map[string]bool, exists func(string) bool) (out []string) {
 	for _, block := range fence.FindAllStringSubmatch(f.text, -1) {
 		for _, m := range ourTool.FindAllStringSubmatch(block[1], -1) {

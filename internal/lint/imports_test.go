@@ -34,7 +34,8 @@ var rooms = map[string]struct {
 	"internal": {nil, "what everybody may import must not import anybody"},
 }
 
-// closets are packages inside a room that may import less than it: these packages of ours, and what is below them.
+// closets are packages inside a room that may import less than it: these packages of ours, and what
+// is below them.
 var closets = map[string]struct {
 	may []string
 	why string

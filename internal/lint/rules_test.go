@@ -44,7 +44,8 @@ func names(f *file) (out []string) {
 	return out
 }
 
-// hidden reports whether fn is a method of an unexported type. Such a method is there for an interface, which may be someone else's.
+// hidden reports whether fn is a method of an unexported type. Such a method is there for an
+// interface, which may be someone else's.
 func hidden(fn *ast.FuncDecl) bool {
 	if fn.Recv == nil || len(fn.Recv.List) == 0 {
 		return false
@@ -59,7 +60,8 @@ func hidden(fn *ast.FuncDecl) bool {
 
 var getter = regexp.MustCompile(`^Get[A-Z]`)
 
-// leftover are words for work not done. A version ships with what it does, not with what it meant to do.
+// leftover are words for work not done. A version ships with what it does, not with what it meant
+// to do.
 var leftover = regexp.MustCompile(`\b(TODO|FIXME|XXX)\b`)
 
 func leftovers(f *file) (out []string) {
@@ -135,8 +137,9 @@ func hasReason(call *ast.CallExpr) bool {
 	return !ok || len(lit.Value) > len(`""`)
 }
 
-// callLong are the packages whose structs may hold a context because they live no longer than the call that it came with:
-// a transaction of the store, a write that waits in its queue, a text that waits for a batch.
+// callLong are the packages whose structs may hold a context because they live no longer than the
+// call that it came with: a transaction of the store, a write that waits in its queue, a text that
+// waits for a batch.
 var callLong = map[string]bool{"store": true, "search": true}
 
 func storedContext(f *file) (out []string) {

@@ -62,8 +62,8 @@ func mustParse(t *testing.T, path, src string) *file {
 	return f
 }
 
-// walk calls fn for each file of the repository, leaving out what is hidden, what belongs to no one's source (folders that begin with an
-// underscore have their own go.mod) and test data.
+// walk calls fn for each file of the repository, leaving out what is hidden, what belongs to no
+// one's source (folders that begin with an underscore have their own go.mod) and test data.
 func walk(fn func(path string, d fs.DirEntry) error) error {
 	return filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
 		if err != nil {

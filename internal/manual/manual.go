@@ -1,4 +1,5 @@
-// Package manual writes manual pages (man 1) of cobra's commands. They are made from what --help shows, so that there is one source.
+// Package manual writes manual pages (man 1) of cobra's commands. They are made from what --help
+// shows, so that there is one source.
 package manual
 
 import (
@@ -14,8 +15,8 @@ import (
 	"searchd/internal/settings"
 )
 
-// WriteAll writes the page of cmd and those of its subcommands into dir, which it makes: searchd.1, searchd-serve.1, ...
-// Commands that help does not list have none.
+// WriteAll writes the page of cmd and those of its subcommands into dir, which it makes: searchd.1,
+// searchd-serve.1, ... Commands that help does not list have none.
 func WriteAll(dir string, cmd *cobra.Command, version string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -122,7 +123,8 @@ func (p printer) section(name string) { p.macro("SH", name) }
 
 func (p printer) text(s string) { fmt.Fprintln(p.w, escape(s)) }
 
-// paragraphs writes text whose paragraphs are parted by empty lines; indented lines are shown line by line.
+// paragraphs writes text whose paragraphs are parted by empty lines; indented lines are shown line
+// by line.
 func (p printer) paragraphs(s string) {
 	for i, par := range strings.Split(strings.TrimSpace(s), "\n\n") {
 		if i > 0 {

@@ -53,7 +53,8 @@ func TestWriteAll(t *testing.T) {
 	}
 }
 
-// TestRendered has man's own formatter read the page and wants no warning. Without one in PATH it is skipped, but fails where E2E_REQUIRE=1.
+// TestRendered has man's own formatter read the page and wants no warning. Without one in PATH it
+// is skipped, but fails where E2E_REQUIRE=1.
 func TestRendered(t *testing.T) {
 	groff, err := exec.LookPath("groff")
 	if err != nil {

@@ -9,8 +9,10 @@ import (
 	"testing"
 )
 
-// Ports below those that systems give away by themselves (Linux from 32768 on, others from 49152): one that was free stays so between the look at it and the
-// server, and while a server is down that will come back. A port of ":0" may be given to anybody meanwhile, such as the tests of another package.
+// Ports below those that systems give away by themselves (Linux from 32768 on, others from 49152):
+// one that was free stays so between the look at it and the server, and while a server is down that
+// will come back. A port of ":0" may be given to anybody meanwhile, such as the tests of another
+// package.
 const (
 	first = 20_000
 	most  = 12_000

@@ -1,10 +1,11 @@
 // Package settings fills in a command's flags from the environment and from a file.
 //
-// The order, first that is there: the flag, the environment (SEARCHD_ and the flag's name in capitals, '-' as '_'),
-// the file named by --config or SEARCHD_CONFIG, the default. The file holds a line `name = value` per setting; lines that
-// begin with '#' and empty lines are passed over.
+// The order, first that is there: the flag, the environment (SEARCHD_ and the flag's name in
+// capitals, '-' as '_'), the file named by --config or SEARCHD_CONFIG, the default. The file holds
+// a line `name = value` per setting; lines that begin with '#' and empty lines are passed over.
 //
-// --data and --server name the same thing in two ways. Where one of them is given, the other is not taken from elsewhere.
+// --data and --server name the same thing in two ways. Where one of them is given, the other is not
+// taken from elsewhere.
 package settings
 
 import (
@@ -42,8 +43,9 @@ func Env(flag string) string {
 	return "SEARCHD_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// Fill sets every flag of fs that was not given and has a value in the environment or the file, and returns all of them, by name.
-// A wrong value is an error that names its origin; a name in the file that no command knows is one too, known lists them all.
+// Fill sets every flag of fs that was not given and has a value in the environment or the file, and
+// returns all of them, by name. A wrong value is an error that names its origin; a name in the file
+// that no command knows is one too, known lists them all.
 func Fill(fs *pflag.FlagSet, known map[string]bool) ([]Value, error) {
 	lines, err := readFile(fs)
 	if err != nil {

@@ -26,7 +26,8 @@ var allowed = map[string]string{
 	"duration": "a time such as 500ms, 30s or 5m",
 }
 
-// wrongValue says of a value that a flag cannot take what is allowed, where pflag says how it was parsed.
+// wrongValue says of a value that a flag cannot take what is allowed, where pflag says how it was
+// parsed.
 func wrongValue(err error) error {
 	wrong := (*pflag.InvalidValueError)(nil)
 	switch {

@@ -5,8 +5,8 @@ import "math"
 // Activation is an elementwise function applied after a linear layer.
 type Activation uint8
 
-// The activations of the checkpoints' hidden_act. GELU is the exact form x·Φ(x), GELUTanh its tanh approximation
-// (gelu_new, gelu_pytorch_tanh), SiLU is x·sigmoid(x) (swish).
+// The activations of the checkpoints' hidden_act. GELU is the exact form x·Φ(x), GELUTanh its tanh
+// approximation (gelu_new, gelu_pytorch_tanh), SiLU is x·sigmoid(x) (swish).
 const (
 	Identity Activation = iota
 	GELU
@@ -26,7 +26,8 @@ func (a Activation) String() string {
 	return "invalid"
 }
 
-// Activate replaces each element of x by act(x), within 1e-6 of the exact value (absolute up to 1, relative above).
+// Activate replaces each element of x by act(x), within 1e-6 of the exact value (absolute up to 1,
+// relative above).
 func Activate(x []float32, act Activation) {
 	checkActivation(act)
 	if act != Identity && len(x) > 0 {

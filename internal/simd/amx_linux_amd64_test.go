@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// throughTiles runs test with every product in AMX's tiles, however few its rows; where there are none TestRequired says so.
+// throughTiles runs test with every product in AMX's tiles, however few its rows; where there are
+// none TestRequired says so.
 func throughTiles(t *testing.T, test func(t *testing.T)) {
 	if !slices.Contains(Backends(), AMX) {
 		return
@@ -31,8 +32,9 @@ func TestTiles(t *testing.T) {
 	}
 }
 
-// TestTilesSame wants the bits of AVX-512, whose sums the tests compare with those of pure Go: every height of the last block, every width
-// of the last panel, part of a last step, rows that hold what the buffer was used for before, and a residual in place.
+// TestTilesSame wants the bits of AVX-512, whose sums the tests compare with those of pure Go:
+// every height of the last block, every width of the last panel, part of a last step, rows that
+// hold what the buffer was used for before, and a residual in place.
 func TestTilesSame(t *testing.T) {
 	r := rand.New(rand.NewPCG(31, 32))
 	shapes := []struct{ rows, out, in int }{{70, 40, 384}, {33, 130, 1000}, {16, 300, 64}, {129, 96, 65}, {64, 33, 200}, {65, 31, 63}, {5, 7, 1}}
@@ -72,8 +74,9 @@ func TestTilesSame(t *testing.T) {
 	}
 }
 
-// TestTilesDeepest has the largest sums of weights that the kernels take apart, of both signs, and rows that lie below zero but for one
-// element, so that the zero is 255: the product without it is far from the one with it.
+// TestTilesDeepest has the largest sums of weights that the kernels take apart, of both signs, and
+// rows that lie below zero but for one element, so that the zero is 255: the product without it is
+// far from the one with it.
 func TestTilesDeepest(t *testing.T) {
 	const rows, out = 17, 4
 	for _, in := range []int{amxDeepest - 1, amxDeepest, amxDeepest + 1} {

@@ -2,8 +2,9 @@ package simd
 
 import "fmt"
 
-// MulNT writes alpha·a·bᵀ to dst [m, n]; a is [m, k], b is [n, k]. Rows lie ldd, lda and ldb elements apart.
-// With queries and keys of one attention head this gives the scores. dst must not overlap a or b.
+// MulNT writes alpha·a·bᵀ to dst [m, n]; a is [m, k], b is [n, k]. Rows lie ldd, lda and ldb
+// elements apart. With queries and keys of one attention head this gives the scores. dst must not
+// overlap a or b.
 func MulNT(dst []float32, ldd int, a []float32, lda int, b []float32, ldb int, m, n, k int, alpha float32) {
 	needMatrix("MulNT", "dst", len(dst), m, n, ldd)
 	needMatrix("MulNT", "a", len(a), m, k, lda)
@@ -14,7 +15,8 @@ func MulNT(dst []float32, ldd int, a []float32, lda int, b []float32, ldb int, m
 }
 
 // MulNN adds a·b to dst [m, n]; a is [m, k], b is [k, n]. Rows lie ldd, lda and ldb elements apart.
-// With attention probabilities and values of one head this gives the context. dst must not overlap a or b.
+// With attention probabilities and values of one head this gives the context. dst must not overlap
+// a or b.
 func MulNN(dst []float32, ldd int, a []float32, lda int, b []float32, ldb int, m, n, k int) {
 	needMatrix("MulNN", "dst", len(dst), m, n, ldd)
 	needMatrix("MulNN", "a", len(a), m, k, lda)

@@ -54,7 +54,8 @@ func testAttentionProducts(t *testing.T) {
 	}
 }
 
-// compare checks dst [m, n] against start plus the sum of term over k, and that the space between rows is untouched.
+// compare checks dst [m, n] against start plus the sum of term over k, and that the space between
+// rows is untouched.
 func compare(t *testing.T, call string, dst []float32, ldd, m, n, k int, term func(i, j, p int) float64, start float64) {
 	t.Helper()
 	for i := range m {

@@ -6,11 +6,13 @@ import (
 	"slices"
 )
 
-// Backend is a set of instructions that the kernels are written for; each includes those before it of the same processors.
+// Backend is a set of instructions that the kernels are written for; each includes those before it
+// of the same processors.
 type Backend uint8
 
-// The back ends. Of amd64, AVX2 includes FMA and BMI2; AVX512 is F, BW, DQ and VL; AVX512VNNI adds the byte products, AMX those of tiles.
-// Of arm64, every processor has NEON; NEONDot adds the byte products.
+// The back ends. Of amd64, AVX2 includes FMA and BMI2; AVX512 is F, BW, DQ and VL; AVX512VNNI adds
+// the byte products, AMX those of tiles. Of arm64, every processor has NEON; NEONDot adds the byte
+// products.
 const (
 	Go Backend = iota
 	AVX2
@@ -32,13 +34,15 @@ func (b Backend) String() string {
 	return "invalid"
 }
 
-// available is what this machine and this build can run, the slowest first; active is what the kernels use.
+// available is what this machine and this build can run, the slowest first; active is what the
+// kernels use.
 var (
 	available = detect()
 	active    = fromEnvironment(os.Getenv("SIMD"))
 )
 
-// fromEnvironment is the back end called name, or the best one where there is none of that name here.
+// fromEnvironment is the back end called name, or the best one where there is none of that name
+// here.
 func fromEnvironment(name string) Backend {
 	for _, b := range available {
 		if b.String() == name {
@@ -54,7 +58,8 @@ func Active() Backend { return active }
 // Backends lists what this machine and this build can run, the slowest first.
 func Backends() []Backend { return slices.Clone(available) }
 
-// Use makes b the active back end. It is meant for tests and benchmarks and must not run beside any other call of the package.
+// Use makes b the active back end. It is meant for tests and benchmarks and must not run beside any
+// other call of the package.
 func Use(b Backend) error {
 	if !slices.Contains(available, b) {
 		return fmt.Errorf("simd: back end %v is not available here, there are %v", b, available)

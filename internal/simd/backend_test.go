@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// TestRequired fails where a back end that SIMD or SIMD_REQUIRE (a list with commas) names is missing: it would be tested
-// by nobody. The variables are read here, inside a test, so that a cached result does not hide a change of theirs.
+// TestRequired fails where a back end that SIMD or SIMD_REQUIRE (a list with commas) names is
+// missing: it would be tested by nobody. The variables are read here, inside a test, so that a
+// cached result does not hide a change of theirs.
 func TestRequired(t *testing.T) {
 	var have []string
 	for _, b := range Backends() {

@@ -64,8 +64,8 @@ func BenchmarkMulInt8(b *testing.B) {
 	}
 }
 
-// BenchmarkMulCold goes through 18 matrices in turn, 42 MB of float32: the weights of a small encoder, from memory or the
-// last cache, as a single short query meets them.
+// BenchmarkMulCold goes through 18 matrices in turn, 42 MB of float32: the weights of a small
+// encoder, from memory or the last cache, as a single short query meets them.
 func BenchmarkMulCold(b *testing.B) {
 	r := rand.New(rand.NewPCG(6, 6))
 	const k, n, count = 384, 1536, 18
@@ -136,7 +136,8 @@ func BenchmarkRows(b *testing.B) {
 	}
 }
 
-// BenchmarkAttention multiplies one head of a fused [tokens, 3·hidden] matrix of queries, keys and values.
+// BenchmarkAttention multiplies one head of a fused [tokens, 3·hidden] matrix of queries, keys and
+// values.
 func BenchmarkAttention(b *testing.B) {
 	r := rand.New(rand.NewPCG(3, 3))
 	for _, head := range []int{32, 64} {

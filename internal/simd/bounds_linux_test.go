@@ -7,7 +7,8 @@ import (
 	"unsafe"
 )
 
-// atPageEnd returns n random elements that end where memory ends: the page behind them cannot be read or written.
+// atPageEnd returns n random elements that end where memory ends: the page behind them cannot be
+// read or written.
 func atPageEnd(t testing.TB, r *rand.Rand, n int) []float32 {
 	t.Helper()
 	page := syscall.Getpagesize()
@@ -31,7 +32,8 @@ func asBytes(x []float32) []int8 {
 	return unsafe.Slice((*int8)(unsafe.Pointer(unsafe.SliceData(x))), 4*len(x))
 }
 
-// TestBounds runs each kernel on slices whose ends cannot be crossed; a kernel that reads too far crashes the test.
+// TestBounds runs each kernel on slices whose ends cannot be crossed; a kernel that reads too far
+// crashes the test.
 func TestBounds(t *testing.T) { eachBackend(t, testBounds) }
 
 func testBounds(t *testing.T) {

@@ -2,8 +2,9 @@
 
 package simd
 
-// CeilingFloats runs multiply-adds of the active back end in registers, for some tens of microseconds, and returns how many operations these
-// were; 0 where there is no such loop. Timed beside a kernel it says what share of the processor the kernel uses.
+// CeilingFloats runs multiply-adds of the active back end in registers, for some tens of
+// microseconds, and returns how many operations these were; 0 where there is no such loop. Timed
+// beside a kernel it says what share of the processor the kernel uses.
 func CeilingFloats() float64 {
 	const loops = 4000
 	if active == Go {

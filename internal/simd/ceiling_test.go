@@ -5,9 +5,10 @@ import (
 	"time"
 )
 
-// race times f, and in turn with it the loop that reaches the back end's ceiling, in slices of some tens of microseconds, and
-// reports the best of each: on a shared machine the mean says how busy the others are. work is the number of operations
-// of one f, ceiling does a known number of them, or 0 where there is no such loop.
+// race times f, and in turn with it the loop that reaches the back end's ceiling, in slices of some
+// tens of microseconds, and reports the best of each: on a shared machine the mean says how busy
+// the others are. work is the number of operations of one f, ceiling does a known number of them,
+// or 0 where there is no such loop.
 func race(b *testing.B, work float64, ceiling func() float64, f func()) {
 	const slice = 50 * time.Microsecond
 	f()

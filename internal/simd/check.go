@@ -2,7 +2,8 @@ package simd
 
 import "fmt"
 
-// need panics if a slice is shorter than its shape; a programmer's error that would otherwise reach assembly.
+// need panics if a slice is shorter than its shape; a programmer's error that would otherwise reach
+// assembly.
 func need(call, name string, have, want int) {
 	if have < want {
 		panic(fmt.Sprintf("simd: %s: len(%s) is %d, want at least %d", call, name, have, want))

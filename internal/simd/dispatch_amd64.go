@@ -11,8 +11,8 @@ package simd
 
 import "unsafe"
 
-// longest is the number of elements that one call of a vector kernel takes: assembly cannot be preempted, and this much
-// lasts some tens of microseconds at most.
+// longest is the number of elements that one call of a vector kernel takes: assembly cannot be
+// preempted, and this much lasts some tens of microseconds at most.
 const longest = 1 << 16
 
 func dot(a, b []float32) float32 {

@@ -2,8 +2,9 @@
 
 package simd
 
-// tileShape is the shape of the next tile of rows rows, of which cols columns are left. Few rows have wide tiles, for which b is passed over
-// once. A tile is no wider than the columns, rounded up to eight: so many are read of b.
+// tileShape is the shape of the next tile of rows rows, of which cols columns are left. Few rows
+// have wide tiles, for which b is passed over once. A tile is no wider than the columns, rounded up
+// to eight: so many are read of b.
 func tileShape(rows, cols int) shape {
 	s := shape{2, panelWidth}
 	for s.cols > tileLeast && (rows > s.rows || s.cols >= cols+tileLeast) {
@@ -18,7 +19,8 @@ const (
 	tileSize  = 2 * panelWidth
 )
 
-// gemm is one tile: c [rows, s.cols] = a [rows, k] · b [k, s.cols] + bias + residual, with bias and residual possibly nil.
+// gemm is one tile: c [rows, s.cols] = a [rows, k] · b [k, s.cols] + bias + residual, with bias and
+// residual possibly nil.
 func gemm(s shape, c *float32, ldc int, a *float32, lda int, b *float32, ldb, k, rows int, bias, residual *float32, ldr int) {
 	switch s.cols {
 	case 32:
@@ -50,8 +52,9 @@ func (m *Matrix) mul(dst, x []float32, rows, from, to int, e Epilogue) {
 	}
 }
 
-// mulPanel writes a [m, k] · b [k, n] to the columns from col on of dst, whose rows are ldd apart, with bias and residual of e, which lies as dst
-// does. n is at most 32; of b as many columns are read, rounded up to eight.
+// mulPanel writes a [m, k] · b [k, n] to the columns from col on of dst, whose rows are ldd apart,
+// with bias and residual of e, which lies as dst does. n is at most 32; of b as many columns are
+// read, rounded up to eight.
 func mulPanel(dst []float32, ldd, col int, a []float32, lda int, b []float32, ldb, m, n, k int, e *Epilogue) {
 	for j := 0; j < n; {
 		s := tileShape(m, n-j)
@@ -73,7 +76,8 @@ func mulPanel(dst []float32, ldd, col int, a []float32, lda int, b []float32, ld
 	}
 }
 
-// storeTile writes cols columns of a tile, whose rows are ld apart, to dst at (row, col), with bias and residual.
+// storeTile writes cols columns of a tile, whose rows are ld apart, to dst at (row, col), with bias
+// and residual.
 func (e *Epilogue) storeTile(dst, tile []float32, ld, cols, rows, row, col, ldd int) {
 	plain := Epilogue{Bias: e.Bias, Residual: e.Residual}
 	for i := range rows {
@@ -81,7 +85,8 @@ func (e *Epilogue) storeTile(dst, tile []float32, ld, cols, rows, row, col, ldd 
 	}
 }
 
-// mulNT packs 32 rows of b at a time into a panel [k, 32], scaled by alpha, and multiplies all rows of a with it.
+// mulNT packs 32 rows of b at a time into a panel [k, 32], scaled by alpha, and multiplies all rows
+// of a with it.
 func mulNT(dst []float32, ldd int, a []float32, lda int, b []float32, ldb int, m, n, k int, alpha float32) {
 	if active == Go || k == 0 {
 		mulNTGo(dst, ldd, a, lda, b, ldb, m, n, k, alpha)
@@ -103,7 +108,8 @@ func mulNT(dst []float32, ldd int, a []float32, lda int, b []float32, ldb int, m
 	}
 }
 
-// packTransposed writes alpha·bᵀ to panel [k, 32]; b is [n, k] with n <= 32. The columns from n on hold anything.
+// packTransposed writes alpha·bᵀ to panel [k, 32]; b is [n, k] with n <= 32. The columns from n on
+// hold anything.
 func packTransposed(panel, b []float32, ldb, n, k int, alpha float32) {
 	wholeRows, whole := n&^3, k&^3
 	for i := 0; i < wholeRows && whole > 0; i += 4 {

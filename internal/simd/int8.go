@@ -6,17 +6,20 @@ import (
 	"unsafe"
 )
 
-// maxInt8Depth is the largest number of input channels whose products surely fit into an int32: 65536·255·127 < 2³¹.
+// maxInt8Depth is the largest number of input channels whose products surely fit into an int32:
+// 65536·255·127 < 2³¹.
 const maxInt8Depth = 65536
 
-// behindGroups is how many groups a back end may read behind the last panel, where it multiplies them by 0.
+// behindGroups is how many groups a back end may read behind the last panel, where it multiplies
+// them by 0.
 const behindGroups = 15
 
-// MatrixInt8 is the weight [out, in] of a linear layer, rounded to int8 with one scale per output channel, packed for Mul.
-// It is read-only and safe for concurrent use.
+// MatrixInt8 is the weight [out, in] of a linear layer, rounded to int8 with one scale per output
+// channel, packed for Mul. It is read-only and safe for concurrent use.
 //
-// The packed form is that of Matrix, in groups of four input channels: the weights of output channel 32p+j for the
-// channels 4g..4g+3 are the four bytes from data[((p·groups+g)·32+j)·4] on, with zeros beyond out and in.
+// The packed form is that of Matrix, in groups of four input channels: the weights of output
+// channel 32p+j for the channels 4g..4g+3 are the four bytes from data[((p·groups+g)·32+j)·4] on,
+// with zeros beyond out and in.
 type MatrixInt8 struct {
 	out, in int
 	groups  int // ceil(in/4)
@@ -25,8 +28,8 @@ type MatrixInt8 struct {
 	sum     []int32   // of the rounded weights of each output channel
 }
 
-// PackInt8 rounds w [out, in] to 127 steps of the largest magnitude of each row, to even, and packs it.
-// in is at most 65536. A row with a NaN or an infinity gives NaN.
+// PackInt8 rounds w [out, in] to 127 steps of the largest magnitude of each row, to even, and packs
+// it. in is at most 65536. A row with a NaN or an infinity gives NaN.
 func PackInt8(w []float32, out, in int) *MatrixInt8 {
 	if out < 0 || in < 0 || in > maxInt8Depth || len(w) != out*in {
 		panic(fmt.Sprintf("simd: PackInt8: len(w) is %d, want out*in = %d*%d with in <= %d", len(w), out, in, maxInt8Depth))
@@ -61,8 +64,9 @@ func (m *MatrixInt8) Out() int { return m.out }
 
 func (m *MatrixInt8) start() uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(m.data))) }
 
-// Mul writes act(x·Wᵀ + bias) + residual to dst [rows, out] like Matrix.Mul, with products of bytes: each row of x is
-// rounded to 256 steps from min(0, row) to max(0, row). The sums of products are exact, and so the same in each back end.
+// Mul writes act(x·Wᵀ + bias) + residual to dst [rows, out] like Matrix.Mul, with products of
+// bytes: each row of x is rounded to 256 steps from min(0, row) to max(0, row). The sums of
+// products are exact, and so the same in each back end.
 func (m *MatrixInt8) Mul(dst, x []float32, rows int, e Epilogue) {
 	e.check("Mul", dst, x, rows, m.out, m.in)
 	if rows == 0 || m.out == 0 {
@@ -79,8 +83,8 @@ func (m *MatrixInt8) MulShare(dst, x []float32, rows, part, parts int, e Epilogu
 	}
 }
 
-// steps turns the range of a row into its quantisation x ≈ scale·(q - zero), 0 <= q <= 255.
-// A range that is too small to be inverted counts as zero; NaN and infinities make scale NaN or infinite.
+// steps turns the range of a row into its quantisation x ≈ scale·(q - zero), 0 <= q <= 255. A range
+// that is too small to be inverted counts as zero; NaN and infinities make scale NaN or infinite.
 func steps(lo, hi float32) (scale, inverse float32, zero int32) {
 	const smallest = 1e-35
 	width := hi - lo
@@ -94,8 +98,8 @@ func steps(lo, hi float32) (scale, inverse float32, zero int32) {
 	return width / 255, inverse, roundEven(float64(float32(-lo * inverse)))
 }
 
-// roundEven rounds x, |x| < 2³¹, to the nearest integer and ties to even: the sum has no bits left for fractions.
-// The conversion forbids to fuse the sum with a product in x.
+// roundEven rounds x, |x| < 2³¹, to the nearest integer and ties to even: the sum has no bits left
+// for fractions. The conversion forbids to fuse the sum with a product in x.
 func roundEven(x float64) int32 {
 	return int32(math.Float64bits(float64(x) + 3<<51))
 }
@@ -151,7 +155,8 @@ func DotInt8(a, b []int8) int32 {
 	return dotInt8(a, b[:len(a)])
 }
 
-// DotRowsInt8 writes to dst[i] the inner product of q with row ids[i] of base, whose rows are len(q) long, like DotRows.
+// DotRowsInt8 writes to dst[i] the inner product of q with row ids[i] of base, whose rows are
+// len(q) long, like DotRows.
 func DotRowsInt8(dst []int32, q, base []int8, ids []uint32) {
 	checkRows("DotRowsInt8", len(dst), len(q), len(base), ids)
 	if len(ids) > 0 {

@@ -39,7 +39,8 @@ func (q *rowsInt8) grow(rows, width int) {
 	}
 }
 
-// set rounds x [rows, in]; width is in rounded up to whole groups. The weights of the bytes behind in are zero, so these may hold anything.
+// set rounds x [rows, in]; width is in rounded up to whole groups. The weights of the bytes behind
+// in are zero, so these may hold anything.
 func (q *rowsInt8) set(x []float32, rows, in, width int) {
 	for r := 0; r < rows; {
 		n := min(rows-r, max(1, longest/in))

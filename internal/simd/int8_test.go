@@ -16,7 +16,8 @@ func TestRoundEven(t *testing.T) {
 
 func TestMulInt8Integers(t *testing.T) { eachBackend(t, testMulInt8Integers) }
 
-// testMulInt8Integers uses rows and weights whose scales are 1, so that every result is a sum of products of integers.
+// testMulInt8Integers uses rows and weights whose scales are 1, so that every result is a sum of
+// products of integers.
 func testMulInt8Integers(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 12))
 	for _, s := range []struct{ out, in int }{{1, 2}, {3, 5}, {16, 16}, {31, 7}, {33, 64}, {48, 100}, {64, 384}, {100, 47}, {40, 513}} {

@@ -13,13 +13,15 @@ import (
 	"unsafe"
 )
 
-// first is the address of s[0]; the kernels that take it do not touch memory when the length that goes with it is 0.
+// first is the address of s[0]; the kernels that take it do not touch memory when the length that
+// goes with it is 0.
 func first(s []float32) *float32 { return unsafe.SliceData(s) }
 
 // shape is the rows and columns that one call of a kernel takes.
 type shape struct{ rows, cols int }
 
-// blockRows is how many rows of x, k wide, stay in the second-level cache while all panels of weights pass by.
+// blockRows is how many rows of x, k wide, stay in the second-level cache while all panels of
+// weights pass by.
 func blockRows(rows, k int) int {
 	const block = 192 << 10 // elements
 	limit := max(64, block/max(1, k))
@@ -27,7 +29,8 @@ func blockRows(rows, k int) int {
 	return (rows + blocks - 1) / blocks
 }
 
-// at returns the first of Bias and of Residual for the part of dst that begins at its element at, in column col; nil for none.
+// at returns the first of Bias and of Residual for the part of dst that begins at its element at,
+// in column col; nil for none.
 func (e *Epilogue) at(at, col int) (bias, residual *float32) {
 	if e.Bias != nil {
 		bias = &e.Bias[col]

@@ -8,10 +8,11 @@ import (
 // panelWidth is the number of output channels that are packed side by side.
 const panelWidth = 32
 
-// Matrix is the weight [out, in] of a linear layer y = x·Wᵀ, packed for Mul. It is read-only and safe for concurrent use.
+// Matrix is the weight [out, in] of a linear layer y = x·Wᵀ, packed for Mul. It is read-only and
+// safe for concurrent use.
 //
-// The packed form is ceil(out/32) panels; panel p holds, for each k in [0, in), the weights of the 32 output channels
-// from 32p on: data[(p·in+k)·32+j] = w[(32p+j)·in+k], zero where 32p+j >= out.
+// The packed form is ceil(out/32) panels; panel p holds, for each k in [0, in), the weights of the
+// 32 output channels from 32p on: data[(p·in+k)·32+j] = w[(32p+j)·in+k], zero where 32p+j >= out.
 type Matrix struct {
 	out, in int
 	data    []float32
@@ -30,7 +31,8 @@ func Pack(w []float32, out, in int) *Matrix {
 	return m
 }
 
-// packPanel writes rows rows of w, in long, to the columns of a panel, a few at a time so that the lines written stay near.
+// packPanel writes rows rows of w, in long, to the columns of a panel, a few at a time so that the
+// lines written stay near.
 func packPanel(panel, w []float32, rows, in int) {
 	const block = 16
 	for from := 0; from < in; from += block {
@@ -63,7 +65,8 @@ type Packed interface {
 
 func (m *Matrix) start() uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(m.data))) }
 
-// Mul writes act(x·Wᵀ + bias) + residual to dst [rows, out]; x is [rows, in] and must not overlap dst.
+// Mul writes act(x·Wᵀ + bias) + residual to dst [rows, out]; x is [rows, in] and must not overlap
+// dst.
 func (m *Matrix) Mul(dst, x []float32, rows int, e Epilogue) {
 	e.check("Mul", dst, x, rows, m.out, m.in)
 	if rows == 0 || m.out == 0 {
@@ -80,7 +83,8 @@ func (m *Matrix) MulShare(dst, x []float32, rows, part, parts int, e Epilogue) {
 	}
 }
 
-// Share divides out columns among parts goroutines, in whole panels: part, counted from 0, has the columns [from, to).
+// Share divides out columns among parts goroutines, in whole panels: part, counted from 0, has the
+// columns [from, to).
 func Share(out, part, parts int) (from, to int) {
 	if part < 0 || part >= parts {
 		panic(fmt.Sprintf("simd: Share: part %d of %d", part, parts))
@@ -129,7 +133,8 @@ func (m *Matrix) mulGo(dst, x []float32, rows, from, to int, e Epilogue) {
 	}
 }
 
-// tileGo computes two rows of one panel in tiles of 2 x 4, which is what fits into the registers of scalar code.
+// tileGo computes two rows of one panel in tiles of 2 x 4, which is what fits into the registers of
+// scalar code.
 func tileGo(tile *[2 * panelWidth]float32, panel, x0, x1 []float32, width int) {
 	x1 = x1[:len(x0)]
 	for j := 0; j < width; j += 4 {

@@ -37,8 +37,8 @@ func testMul(t *testing.T) {
 
 func TestMulInBlocks(t *testing.T) { eachBackend(t, testMulInBlocks) }
 
-// testMulInBlocks has rows that are too many or too long to stay in the cache, so that they are taken in blocks: the
-// result is that of each row alone.
+// testMulInBlocks has rows that are too many or too long to stay in the cache, so that they are
+// taken in blocks: the result is that of each row alone.
 func testMulInBlocks(t *testing.T) {
 	r := rand.New(rand.NewPCG(25, 26))
 	const rows, out, in = 150, 3, 8200
@@ -62,7 +62,8 @@ func testMulInBlocks(t *testing.T) {
 	}
 }
 
-// linear is one product with a random choice of bias, activation or residual, the latter now and then in place.
+// linear is one product with a random choice of bias, activation or residual, the latter now and
+// then in place.
 type linear struct {
 	t        *testing.T
 	rows     int
@@ -91,7 +92,8 @@ func newLinear(t *testing.T, r *rand.Rand, rows, out, in int) *linear {
 	return c
 }
 
-// compare holds dst against product, which returns an element of x·Wᵀ and the scale of its rounding errors.
+// compare holds dst against product, which returns an element of x·Wᵀ and the scale of its rounding
+// errors.
 func (c *linear) compare(tol float64, product func(i, o int) (sum, size float64)) {
 	c.t.Helper()
 	c.check()
@@ -115,7 +117,8 @@ func (c *linear) compare(tol float64, product func(i, o int) (sum, size float64)
 
 func TestMulShare(t *testing.T) { eachBackend(t, testMulShare) }
 
-// testMulShare puts a product together from shares; with a share left out, its columns must stay as they were.
+// testMulShare puts a product together from shares; with a share left out, its columns must stay as
+// they were.
 func testMulShare(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 12))
 	for _, s := range []struct{ rows, out, in, parts int }{{1, 70, 40, 2}, {10, 384, 96, 3}, {15, 33, 8, 5}, {57, 64, 31, 1}} {

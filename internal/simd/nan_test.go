@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestNaN puts a NaN into one row of x, one channel of w and one key, and looks for it where it belongs and nowhere else.
+// TestNaN puts a NaN into one row of x, one channel of w and one key, and looks for it where it
+// belongs and nowhere else.
 func TestNaN(t *testing.T) { eachBackend(t, testNaN) }
 
 func testNaN(t *testing.T) {

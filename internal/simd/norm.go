@@ -2,8 +2,9 @@ package simd
 
 import "math"
 
-// LayerNorm writes gamma·(x-mean)/sqrt(variance+eps) + beta to dst, row by row; dst and x are [rows, hidden], gamma and
-// beta [hidden]. The variance is the biased one. beta may be nil, dst may be x.
+// LayerNorm writes gamma·(x-mean)/sqrt(variance+eps) + beta to dst, row by row; dst and x are
+// [rows, hidden], gamma and beta [hidden]. The variance is the biased one. beta may be nil, dst may
+// be x.
 func LayerNorm(dst, x, gamma, beta []float32, rows, hidden int, eps float32) {
 	needMatrix("LayerNorm", "dst", len(dst), rows, hidden, hidden)
 	needMatrix("LayerNorm", "x", len(x), rows, hidden, hidden)
@@ -21,7 +22,8 @@ func LayerNorm(dst, x, gamma, beta []float32, rows, hidden int, eps float32) {
 	}
 }
 
-// RMSNorm writes gamma·x/sqrt(mean(x²)+eps) to dst, row by row; shapes as in LayerNorm. dst may be x.
+// RMSNorm writes gamma·x/sqrt(mean(x²)+eps) to dst, row by row; shapes as in LayerNorm. dst may be
+// x.
 func RMSNorm(dst, x, gamma []float32, rows, hidden int, eps float32) {
 	needMatrix("RMSNorm", "dst", len(dst), rows, hidden, hidden)
 	needMatrix("RMSNorm", "x", len(x), rows, hidden, hidden)

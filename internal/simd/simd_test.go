@@ -27,7 +27,8 @@ func use(t testing.TB, b Backend) {
 
 const guard = float32(-123456.5)
 
-// guarded returns a slice of n floats, off by one from the start of its array, and a check that nothing around it changed.
+// guarded returns a slice of n floats, off by one from the start of its array, and a check that
+// nothing around it changed.
 func guarded(t testing.TB, n int) ([]float32, func()) {
 	t.Helper()
 	const pad = 67

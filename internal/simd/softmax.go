@@ -2,12 +2,14 @@ package simd
 
 import "math"
 
-// nothing is where an exponential counts as 0: beside the greatest, e^0, it cannot be told, and it keeps products with the weights from
-// becoming subnormal, from which processors take a hundred times as long.
+// nothing is where an exponential counts as 0: beside the greatest, e^0, it cannot be told, and it
+// keeps products with the weights from becoming subnormal, from which processors take a hundred
+// times as long.
 const nothing = -60
 
-// Softmax replaces row by exp(row-max)/sum, exp counting as 0 below e^-60. An element of -Inf becomes 0; a row with NaN or +Inf, or of -Inf only,
-// becomes NaN, as in PyTorch. An empty row stays as it is.
+// Softmax replaces row by exp(row-max)/sum, exp counting as 0 below e^-60. An element of -Inf
+// becomes 0; a row with NaN or +Inf, or of -Inf only, becomes NaN, as in PyTorch. An empty row
+// stays as it is.
 func Softmax(row []float32) {
 	if len(row) > 0 {
 		softmax(row, len(row), 1, len(row))
@@ -22,14 +24,16 @@ func SoftmaxRows(x []float32, ldx, rows, n int) {
 	}
 }
 
-// Largest returns the greatest element of x, which is not empty. Of a row with NaN it may return any element.
+// Largest returns the greatest element of x, which is not empty. Of a row with NaN it may return
+// any element.
 func Largest(x []float32) float32 {
 	need("Largest", "x", len(x), 1)
 	return largest(x)
 }
 
-// ExpSum replaces each element of x by exp(x-top), or 0 below e^-60, and returns the sum; top is not below any element. With Largest and Scale it makes a
-// softmax over a row that comes in parts: what was summed up to another top counts exp(that - top) times. NaN and infinities give what they
+// ExpSum replaces each element of x by exp(x-top), or 0 below e^-60, and returns the sum; top is
+// not below any element. With Largest and Scale it makes a softmax over a row that comes in parts:
+// what was summed up to another top counts exp(that - top) times. NaN and infinities give what they
 // give in Softmax.
 func ExpSum(x []float32, top float32) float32 {
 	if len(x) == 0 {

@@ -7,8 +7,8 @@ import (
 	"unsafe"
 )
 
-// tilesPermitted asks the kernel for the state of AMX's tiles, which a process must do once before it touches them. The kernel refuses
-// where it does not know AMX or may not save the state.
+// tilesPermitted asks the kernel for the state of AMX's tiles, which a process must do once before
+// it touches them. The kernel refuses where it does not know AMX or may not save the state.
 func tilesPermitted() bool {
 	const (
 		getPermission     = 0x1022 // ARCH_GET_XCOMP_PERM

@@ -20,14 +20,15 @@ func Axpy(dst []float32, a float32, x []float32) {
 	axpy(dst[:len(x)], a, x)
 }
 
-// Multiply multiplies dst by x element by element, as gated feed-forward layers do; len(x) elements are touched.
+// Multiply multiplies dst by x element by element, as gated feed-forward layers do; len(x) elements
+// are touched.
 func Multiply(dst, x []float32) {
 	need("Multiply", "dst", len(dst), len(x))
 	multiply(dst[:len(x)], x)
 }
 
-// DotRows writes to dst[i] the inner product of q with row ids[i] of base, whose rows are len(q) long.
-// The rows may lie anywhere: the next ones are prefetched while one is multiplied.
+// DotRows writes to dst[i] the inner product of q with row ids[i] of base, whose rows are len(q)
+// long. The rows may lie anywhere: the next ones are prefetched while one is multiplied.
 func DotRows(dst []float32, q, base []float32, ids []uint32) {
 	checkRows("DotRows", len(dst), len(q), len(base), ids)
 	if len(ids) > 0 {
@@ -47,7 +48,8 @@ func checkRows(call string, dst, width, base int, ids []uint32) {
 	}
 }
 
-// dotGo keeps eight sums, so that additions do not wait for each other and rounding errors grow slowly.
+// dotGo keeps eight sums, so that additions do not wait for each other and rounding errors grow
+// slowly.
 func dotGo(a, b []float32) float32 {
 	b = b[:len(a)]
 	var s [8]float32

@@ -65,7 +65,8 @@ func testVectors(t *testing.T) {
 
 func TestLong(t *testing.T) { eachBackend(t, testLong) }
 
-// testLong has vectors and lists that take several calls of a kernel. Small integers keep every sum exact.
+// testLong has vectors and lists that take several calls of a kernel. Small integers keep every sum
+// exact.
 func testLong(t *testing.T) {
 	const n = 3<<16 + 5
 	x, y := make([]float32, n), make([]float32, n)

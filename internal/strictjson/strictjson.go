@@ -1,5 +1,6 @@
-// Package strictjson reads the JSON of foreign checkpoints: invalid UTF-8, lone surrogates, duplicate keys and deep nesting are errors.
-// encoding/json keeps the last of two equal keys and matches keys by case folding; neither will do for a vocabulary, a setting or a tensor.
+// Package strictjson reads the JSON of foreign checkpoints: invalid UTF-8, lone surrogates,
+// duplicate keys and deep nesting are errors. encoding/json keeps the last of two equal keys and
+// matches keys by case folding; neither will do for a vocabulary, a setting or a tensor.
 package strictjson
 
 import (
@@ -101,7 +102,8 @@ func (r *Reader) Pairs(f func(key string) error) error {
 	})
 }
 
-// Object is Pairs for small objects: a key that occurs twice is an error, and an error of f is prefixed with its key.
+// Object is Pairs for small objects: a key that occurs twice is an error, and an error of f is
+// prefixed with its key.
 func (r *Reader) Object(f func(key string) error) error {
 	seen := make(map[string]bool)
 	return r.Pairs(func(key string) error {
@@ -171,7 +173,8 @@ func (r *Reader) escaped(start int) (string, error) {
 	return s, nil
 }
 
-// loneSurrogate reports a \u escape of half a surrogate pair, which encoding/json would turn into U+FFFD.
+// loneSurrogate reports a \u escape of half a surrogate pair, which encoding/json would turn into
+// U+FFFD.
 func loneSurrogate(raw string) error {
 	for i := 0; i < len(raw); i++ {
 		if raw[i] != '\\' {

@@ -7,7 +7,8 @@ import (
 	"unicode"
 )
 
-// Printable writes the control characters of s, and those that turn the direction of a text around, as Go does in quotes. Line ends stay.
+// Printable writes the control characters of s, and those that turn the direction of a text around,
+// as Go does in quotes. Line ends stay.
 func Printable(s string) string {
 	if strings.IndexFunc(s, obeyed) < 0 {
 		return s

@@ -3,8 +3,8 @@ package version
 
 import "runtime/debug"
 
-// Read returns the module's version, or, of a build from a checkout, "devel", and the source's revision, "+dirty" where files were
-// changed; both from what the linker wrote into the binary.
+// Read returns the module's version, or, of a build from a checkout, "devel", and the source's
+// revision, "+dirty" where files were changed; both from what the linker wrote into the binary.
 func Read() (version, revision string) {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -21,16 +21,20 @@ import (
 // Catalog says which stored collection a name means. It is safe for concurrent use.
 //
 // The rules:
-//  1. A collection is stored under its name, until re-embedding puts another generation in its place: NAME~2, NAME~3 and so on. Which
-//     one is current is one value of the backend, so that the change from one to the next is one transaction.
-//  2. A stored collection never changes its name. Whoever has resolved a name, a search for instance, goes on with the generation that
-//     it began with.
-//  3. A stored collection that no name leads to is hidden: a generation that is being built, or one that has been replaced.
+//  1. A collection is stored under its name, until re-embedding puts another generation in its
+//     place: NAME~2, NAME~3 and so on. Which one is current is one value of the backend, so that
+//     the change from one to the next is one transaction.
+//  2. A stored collection never changes its name. Whoever has resolved a name, a search for
+//     instance, goes on with the generation that it began with.
+//  3. A stored collection that no name leads to is hidden: a generation that is being built, or one
+//     that has been replaced.
 //  4. An alias leads to the name of a collection, not to another alias, and no name is both.
-//  5. A name whose value is damaged leads nowhere and is not given to another. Where that may be the value of a generation, every name that
-//     it may be of leads nowhere, and nothing hidden is dropped.
-//  6. A first generation that was kept under another name is not seen under its own again when that name leads elsewhere: its own then leads to
-//     NAME~0, which is nowhere, until that generation is dropped or there is a collection of that name.
+//  5. A name whose value is damaged leads nowhere and is not given to another. Where that may be
+//     the value of a generation, every name that it may be of leads nowhere, and nothing hidden is
+//     dropped.
+//  6. A first generation that was kept under another name is not seen under its own again when that
+//     name leads elsewhere: its own then leads to NAME~0, which is nowhere, until that generation
+//     is dropped or there is a collection of that name.
 type Catalog struct {
 	values Values
 
@@ -104,7 +108,8 @@ func (c *Catalog) read(ctx context.Context, alarm func(text string)) error {
 	return nil
 }
 
-// sound returns the values under a prefix that can be read, and notes the names whose values cannot.
+// sound returns the values under a prefix that can be read, and notes the names whose values
+// cannot.
 func (c *Catalog) sound(ctx context.Context, prefix string, alarm func(text string)) (map[string][]byte, error) {
 	values, err := c.values.Values(ctx, prefix)
 	var damaged *backend.ValuesError
@@ -126,7 +131,8 @@ func (c *Catalog) Begin(ctx context.Context) (done func(), err error) {
 	return func() { c.change.Release(1) }, nil
 }
 
-// Doubt returns the key of a damaged value that says what a name leads to; empty where there is none.
+// Doubt returns the key of a damaged value that says what a name leads to; empty where there is
+// none.
 func (c *Catalog) Doubt() string {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -180,7 +186,8 @@ func (c *Catalog) put(name, stored string) {
 	}
 }
 
-// Stored returns the name under which the collection of a name or alias is stored, and false for what no name leads to.
+// Stored returns the name under which the collection of a name or alias is stored, and false for
+// what no name leads to.
 func (c *Catalog) Stored(name string) (string, bool) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -230,7 +237,8 @@ func (c *Catalog) AliasesOf(name string) (list []string) {
 	return list
 }
 
-// Point makes names lead to stored collections, all at once; "" forgets a name. The caller holds change.
+// Point makes names lead to stored collections, all at once; "" forgets a name. The caller holds
+// change.
 func (c *Catalog) Point(ctx context.Context, current map[string]string) error {
 	current = c.hiding(current)
 	values := make(map[string][]byte, len(current))
@@ -253,7 +261,8 @@ func (c *Catalog) Point(ctx context.Context, current map[string]string) error {
 	return nil
 }
 
-// hiding returns current with what keeps first generations that other names lead to until then from being seen under their own.
+// hiding returns current with what keeps first generations that other names lead to until then from
+// being seen under their own.
 func (c *Catalog) hiding(current map[string]string) map[string]string {
 	c.mu.RLock()
 	defer c.mu.RUnlock()

@@ -7,7 +7,8 @@ import (
 	"searchd/search/backend"
 )
 
-// TestTargetRecall changes the beam width of a collection in every way while it serves: the indexes stay open, and what was found is kept.
+// TestTargetRecall changes the beam width of a collection in every way while it serves: the indexes
+// stay open, and what was found is kept.
 func TestTargetRecall(t *testing.T) {
 	l := newLibrary(t, backend.QuantizeNone, 1500)
 	var b *Backend
@@ -61,7 +62,8 @@ func TestTargetRecall(t *testing.T) {
 		}
 	}
 
-	// A data folder whose snapshot has the widths for another recall, as a crash leaves it: they are found at the start.
+	// A data folder whose snapshot has the widths for another recall, as a crash leaves it: they
+	// are found at the start.
 	config := *c.config.Load()
 	config.TargetRecall = 0.999
 	settings, err := json.Marshal(config)

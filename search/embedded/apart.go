@@ -15,8 +15,8 @@ import (
 	"searchd/store"
 )
 
-// apart is a collection that cannot be opened because a stored value is damaged, or has indexes that cannot be opened now. It is listed
-// and can be dropped.
+// apart is a collection that cannot be opened because a stored value is damaged, or has indexes
+// that cannot be opened now. It is listed and can be dropped.
 type apart struct {
 	id     uint32
 	name   string
@@ -36,8 +36,9 @@ func (b *Backend) setApart(sc store.Collection, err error) *apart {
 	return a
 }
 
-// setApartUnopened is setApart of a collection of which nothing is damaged: there is no room for its indexes, for example. It is tried again
-// until it can be opened, or is found to be damaged. The caller puts it in its place.
+// setApartUnopened is setApart of a collection of which nothing is damaged: there is no room for
+// its indexes, for example. It is tried again until it can be opened, or is found to be damaged.
+// The caller puts it in its place.
 func (b *Backend) setApartUnopened(sc store.Collection, err error) *apart {
 	a := &apart{id: sc.ID, name: sc.Name, damage: fmt.Sprintf("nothing is lost, but its indexes could not be opened, which is tried again: %v", err)}
 	_ = json.Unmarshal(sc.Settings, &a.config)
@@ -47,7 +48,8 @@ func (b *Backend) setApartUnopened(sc store.Collection, err error) *apart {
 	return a
 }
 
-// openAgain opens a collection that was set apart, less and less often until it can be, another change comes first, or the backend closes.
+// openAgain opens a collection that was set apart, less and less often until it can be, another
+// change comes first, or the backend closes.
 func (b *Backend) openAgain(a *apart) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -76,7 +78,8 @@ func (b *Backend) openAgain(a *apart) {
 	}
 }
 
-// openOnce is one attempt of openAgain and reports whether there is to be another. The caller has begun a change of the name.
+// openOnce is one attempt of openAgain and reports whether there is to be another. The caller has
+// begun a change of the name.
 func (b *Backend) openOnce(ctx context.Context, a *apart) (again bool) {
 	b.mu.RLock()
 	still := b.mu.apart[a.name] == a
@@ -122,7 +125,8 @@ func noRoom(err error) bool {
 	return false
 }
 
-// setApartUnread is setApart of a collection of which the record itself is damaged. One whose name cannot be read either gets one.
+// setApartUnread is setApart of a collection of which the record itself is damaged. One whose name
+// cannot be read either gets one.
 func (b *Backend) setApartUnread(d store.DamagedCollection) {
 	b.mu.RLock()
 	name := d.Name

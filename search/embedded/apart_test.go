@@ -16,8 +16,9 @@ import (
 	"searchd/store"
 )
 
-// damagedFolder returns a data folder with the collections good and bad, of which bad has one value that is overwritten: that of the
-// second of three documents. Its indexes are gone where without is true.
+// damagedFolder returns a data folder with the collections good and bad, of which bad has one value
+// that is overwritten: that of the second of three documents. Its indexes are gone where without is
+// true.
 func damagedFolder(t *testing.T, value func(vector []byte, fields []byte) []byte, without bool) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -78,8 +79,8 @@ func theRecord(_, _ []byte) []byte {
 	return append(append([]byte{2, 3}, make([]byte, 30)...), "\x02\x00d1"...)
 }
 
-// TestDamagedCollectionIsSetApart opens a folder of which one collection needs a damaged value. The other serves; that one is named with
-// the value, listed, and dropped.
+// TestDamagedCollectionIsSetApart opens a folder of which one collection needs a damaged value. The
+// other serves; that one is named with the value, listed, and dropped.
 func TestDamagedCollectionIsSetApart(t *testing.T) {
 	ctx := t.Context()
 	for name, tt := range map[string]struct {
@@ -139,8 +140,8 @@ func TestDamagedCollectionIsSetApart(t *testing.T) {
 	}
 }
 
-// TestCheckGoesOnPastDamage checks a folder with a damaged vector that no index needs: it is named with its document, and what comes after
-// and before it is compared.
+// TestCheckGoesOnPastDamage checks a folder with a damaged vector that no index needs: it is named
+// with its document, and what comes after and before it is compared.
 func TestCheckGoesOnPastDamage(t *testing.T) {
 	ctx := t.Context()
 	b, err := Open(damagedFolder(t, theVector, false), Options{})
@@ -165,7 +166,8 @@ func TestCheckGoesOnPastDamage(t *testing.T) {
 	}
 }
 
-// TestDropDamaged drops the document with damaged fields, and opens what is left. One with a damaged vector stays.
+// TestDropDamaged drops the document with damaged fields, and opens what is left. One with a
+// damaged vector stays.
 func TestDropDamaged(t *testing.T) {
 	for name, value := range map[string]func(vector, fields []byte) []byte{"vector": theVector, "fields": theFields} {
 		dir := damagedFolder(t, value, false)
@@ -220,7 +222,8 @@ func TestOpenedSince(t *testing.T) {
 	}
 }
 
-// TestDamagedSince tries to open a collection that had no room, and that has a damaged value: it is tried no more, and says so.
+// TestDamagedSince tries to open a collection that had no room, and that has a damaged value: it is
+// tried no more, and says so.
 func TestDamagedSince(t *testing.T) {
 	b, err := Open(damagedFolder(t, theRecord, true), Options{})
 	if err != nil {

@@ -8,8 +8,9 @@ import (
 	"searchd/search/mapping"
 )
 
-// asidePrefix begins the names under which the keyword index has the fields of [mapping.Parts].Words: one name can be text in a document and
-// words alone in the next, and counts differently in the two.
+// asidePrefix begins the names under which the keyword index has the fields of
+// [mapping.Parts].Words: one name can be text in a document and words alone in the next, and counts
+// differently in the two.
 const asidePrefix = "\x00"
 
 // texts are the searched fields of a document as the keyword index takes them.

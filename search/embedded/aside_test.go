@@ -11,7 +11,8 @@ import (
 	"searchd/search/backend"
 )
 
-// TestAsideInEveryWay puts a document with a field that nobody declared into each way to the keyword index.
+// TestAsideInEveryWay puts a document with a field that nobody declared into each way to the
+// keyword index.
 func TestAsideInEveryWay(t *testing.T) {
 	for _, tc := range []struct {
 		name   string

@@ -18,12 +18,14 @@ import (
 	"searchd/store"
 )
 
-// What makes, changes or drops a collection holds the lock of its name from beginning to end, and that of all names for moments
-// only: other collections answer meanwhile. From the store's commit on it does not end with its context: the name leads to
-// what the store has, or says why it cannot be opened.
+// What makes, changes or drops a collection holds the lock of its name from beginning to end, and
+// that of all names for moments only: other collections answer meanwhile. From the store's commit
+// on it does not end with its context: the name leads to what the store has, or says why it cannot
+// be opened.
 
-// changeFrom is how many passages, or documents, an index may lack for a change of settings to wait for them, and the searches of
-// that collection with it: some tenths of a second. What lacks more is filled while the collection serves.
+// changeFrom is how many passages, or documents, an index may lack for a change of settings to wait
+// for them, and the searches of that collection with it: some tenths of a second. What lacks more
+// is filled while the collection serves.
 const changeFrom = 1000
 
 // useLook is how often it is looked whether a keyword index has been replaced.
@@ -85,8 +87,8 @@ func (b *Backend) begin(ctx context.Context, name string) (done func(), err erro
 	return done, nil
 }
 
-// collection returns an open collection by name, and keeps its indexes open until release is called. It waits for one that is being
-// opened anew, or whose keyword index is being replaced.
+// collection returns an open collection by name, and keeps its indexes open until release is
+// called. It waits for one that is being opened anew, or whose keyword index is being replaced.
 func (b *Backend) collection(ctx context.Context, name string) (c *collection, release func(), err error) {
 	for {
 		b.mu.RLock()
@@ -234,8 +236,9 @@ func (b *Backend) update(ctx context.Context, name string, config backend.Config
 	return b.reopen(context.WithoutCancel(ctx), sc)
 }
 
-// reopen opens a collection with the settings that the store has now, in the place of the open one, if there is one. Who wants it
-// meanwhile waits, unless the indexes are the same with these settings. One that cannot be opened is set apart.
+// reopen opens a collection with the settings that the store has now, in the place of the open one,
+// if there is one. Who wants it meanwhile waits, unless the indexes are the same with these
+// settings. One that cannot be opened is set apart.
 func (b *Backend) reopen(ctx context.Context, sc store.Collection) error {
 	if c, err := b.named(sc.Name); err == nil {
 		if config, err := readConfig(sc); err == nil && indexedAs(*c.config.Load(), *config) {
@@ -278,7 +281,8 @@ func (b *Backend) reopen(ctx context.Context, sc store.Collection) error {
 	return err
 }
 
-// Drop removes a collection: first from the store, then its indexes, when the calls that use them have ended. It does not wait for these.
+// Drop removes a collection: first from the store, then its indexes, when the calls that use them
+// have ended. It does not wait for these.
 func (b *Backend) Drop(ctx context.Context, name string) error {
 	done, err := b.begin(ctx, name)
 	if err != nil {

@@ -54,7 +54,8 @@ func soon(t *testing.T, what string, f func()) {
 	}
 }
 
-// TestUpdateGivenUp ends the context of an update at each of its steps: the collection is there, with the settings of the store.
+// TestUpdateGivenUp ends the context of an update at each of its steps: the collection is there,
+// with the settings of the store.
 func TestUpdateGivenUp(t *testing.T) {
 	updated := 0
 	for n := range 12 {
@@ -82,7 +83,8 @@ func TestUpdateGivenUp(t *testing.T) {
 	}
 }
 
-// TestCreateGivenUp ends the context of a creation at each of its steps: the collection is there, or can be made.
+// TestCreateGivenUp ends the context of a creation at each of its steps: the collection is there,
+// or can be made.
 func TestCreateGivenUp(t *testing.T) {
 	made := 0
 	for n := range 12 {
@@ -113,7 +115,8 @@ func TestCreateGivenUp(t *testing.T) {
 	}
 }
 
-// TestChangesKeepNobodyElse changes a collection during a long call: the others answer, and who wants this one waits as long as it likes.
+// TestChangesKeepNobodyElse changes a collection during a long call: the others answer, and who
+// wants this one waits as long as it likes.
 func TestChangesKeepNobodyElse(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
@@ -205,8 +208,8 @@ func TestChangesKeepNobodyElse(t *testing.T) {
 	}
 }
 
-// TestUnopenable changes the settings of a collection whose indexes cannot be opened: it is listed as such, and opened, or dropped and made
-// again.
+// TestUnopenable changes the settings of a collection whose indexes cannot be opened: it is listed
+// as such, and opened, or dropped and made again.
 func TestUnopenable(t *testing.T) {
 	l := newLibrary(t, "", 50)
 	b, err := Open(l.dir, Options{})
@@ -250,7 +253,8 @@ func TestUnopenable(t *testing.T) {
 	}
 }
 
-// TestChangesAtOnce makes, changes, drops, fills and searches collections at once and closes in the middle.
+// TestChangesAtOnce makes, changes, drops, fills and searches collections at once and closes in the
+// middle.
 func TestChangesAtOnce(t *testing.T) {
 	l := newLibrary(t, "", 300)
 	b, err := Open(l.dir, Options{RebuildFrom: 100})
@@ -300,7 +304,8 @@ func TestChangesAtOnce(t *testing.T) {
 	sound(t, b)
 }
 
-// TestUpdateWaitsForLittle changes the settings of a collection that an opening would wait for: an update does not.
+// TestUpdateWaitsForLittle changes the settings of a collection that an opening would wait for: an
+// update does not.
 func TestUpdateWaitsForLittle(t *testing.T) {
 	l := newLibrary(t, "", changeFrom+1)
 	var told notices
@@ -319,7 +324,8 @@ func TestUpdateWaitsForLittle(t *testing.T) {
 	sound(t, b)
 }
 
-// TestSynonymsChangeInUse changes synonyms while a call works on the indexes: it waits for none, no search waits for it, and the indexes stay.
+// TestSynonymsChangeInUse changes synonyms while a call works on the indexes: it waits for none, no
+// search waits for it, and the indexes stay.
 func TestSynonymsChangeInUse(t *testing.T) {
 	b := openDocs(t, Options{})
 	colour(t, b, "a", "red")
@@ -364,7 +370,8 @@ func TestSynonymsChangeInUse(t *testing.T) {
 	}
 }
 
-// TestWeightsChangeInUse is the same for the weights of fields; another type of a field opens the collection again.
+// TestWeightsChangeInUse is the same for the weights of fields; another type of a field opens the
+// collection again.
 func TestWeightsChangeInUse(t *testing.T) {
 	b := openDocs(t, Options{})
 	colour(t, b, "a", "red")
@@ -410,7 +417,8 @@ func TestWeightsChangeInUse(t *testing.T) {
 	}
 }
 
-// TestListedOnce lists collections while one of them is set apart and opened again and again: it is in every list, once.
+// TestListedOnce lists collections while one of them is set apart and opened again and again: it is
+// in every list, once.
 func TestListedOnce(t *testing.T) {
 	b := openDocs(t, Options{})
 	c, a := b.mu.byName["docs"], &apart{name: "docs", err: errors.New("set apart")}

@@ -16,9 +16,10 @@ import (
 // maxProblems is how many faults of one kind are listed one by one.
 const maxProblems = 20
 
-// Check compares what is stored with what is indexed. With deep, every stored byte is read against its checksum, every vector of
-// the graph is compared with the stored one, and every document's text is analysed again and its lengths compared with those of the
-// keyword index. It holds up writers of one collection at a time.
+// Check compares what is stored with what is indexed. With deep, every stored byte is read against
+// its checksum, every vector of the graph is compared with the stored one, and every document's
+// text is analysed again and its lengths compared with those of the keyword index. It holds up
+// writers of one collection at a time.
 func (b *Backend) Check(ctx context.Context, r backend.CheckRequest) (out backend.CheckResponse, err error) {
 	if r.Vectors {
 		out.Vectors, err = b.damagedVectors(ctx)
@@ -147,7 +148,8 @@ func rebuilding(failed *atomic.Pointer[string]) string {
 	return "is being rebuilt in the background"
 }
 
-// checkVectors compares the vectors of the graph, or, where it has codes only, which slots it holds, with the stored ones.
+// checkVectors compares the vectors of the graph, or, where it has codes only, which slots it
+// holds, with the stored ones.
 func (c *collection) checkVectors(ctx context.Context, r *report) error {
 	if c.rebuild.graph.Load() != nil {
 		return nil
@@ -167,7 +169,8 @@ func (c *collection) checkVectors(ctx context.Context, r *report) error {
 	return pastDamage(func(from uint32) error { return c.store.Vectors(ctx, c.id, from, compare) }, func(uint32) {})
 }
 
-// pastDamage scans records from 0 on, and goes on after each that is damaged, which the check of the store has told.
+// pastDamage scans records from 0 on, and goes on after each that is damaged, which the check of
+// the store has told.
 func pastDamage(scan func(from uint32) error, damaged func(n uint32)) error {
 	for from := uint32(0); ; {
 		err := scan(from)
@@ -197,8 +200,9 @@ func (c *collection) checkCounts(documents int, r *report) error {
 	return nil
 }
 
-// checkWords compares the documents of the keyword index, and how many terms each of their fields has, with the stored ones. It keeps a
-// digest for each number of a document, and asks the index once more for the terms of those that differ.
+// checkWords compares the documents of the keyword index, and how many terms each of their fields
+// has, with the stored ones. It keeps a digest for each number of a document, and asks the index
+// once more for the terms of those that differ.
 func (c *collection) checkWords(ctx context.Context, r *report) error {
 	var numbers uint32
 	err := c.store.View(ctx, c.id, func(tx *store.Tx) error { numbers = tx.Counts().NextNo; return nil })

@@ -78,7 +78,8 @@ func TestCheckFindsDifferences(t *testing.T) {
 	}
 }
 
-// TestCheckOfADroppedCollection drops a collection while it is checked: it is no difference, and no error.
+// TestCheckOfADroppedCollection drops a collection while it is checked: it is no difference, and no
+// error.
 func TestCheckOfADroppedCollection(t *testing.T) {
 	b, c := openThree(t)
 	c.write.Lock() // the check waits for it
@@ -105,7 +106,8 @@ func TestCheckOfADroppedCollection(t *testing.T) {
 	}
 }
 
-// TestManyFields wants no difference where texts of many names share a field, and the usual names to have their own.
+// TestManyFields wants no difference where texts of many names share a field, and the usual names
+// to have their own.
 func TestManyFields(t *testing.T) {
 	b, c := openThree(t)
 	var writes []backend.Write

@@ -30,9 +30,10 @@ const (
 	setAsideMark = ".set-aside-"
 )
 
-// snapshotEvery is how many slots, and changes without any, may be written before the graph is saved again, and snapshotShare the part of the
-// graph that may, where that is more: the most that an opening after a kill has to replay. Saving writes the whole graph, so that as often in a
-// large one a million documents would write it 25 times over.
+// snapshotEvery is how many slots, and changes without any, may be written before the graph is
+// saved again, and snapshotShare the part of the graph that may, where that is more: the most that
+// an opening after a kill has to replay. Saving writes the whole graph, so that as often in a large
+// one a million documents would write it 25 times over.
 var snapshotEvery = 20000
 
 const snapshotShare = 8
@@ -56,15 +57,17 @@ type collection struct {
 	config   atomic.Pointer[backend.Config]
 	synonyms atomic.Pointer[keyword.Synonyms] // nil: none
 
-	// missed has the documents whose changes the keyword index lacks because it cannot write; nil: none. The holder of write sets it.
+	// missed has the documents whose changes the keyword index lacks because it cannot write; nil:
+	// none. The holder of write sets it.
 	missed      atomic.Pointer[roaring.Bitmap]
 	reopenFirst time.Duration // until it is opened again
 
-	// use is held for reading by every call that works on the indexes, so that close, and who puts another in the place of words, waits
-	// for them.
+	// use is held for reading by every call that works on the indexes, so that close, and who puts
+	// another in the place of words, waits for them.
 	use sync.RWMutex
 
-	// write orders writers: it is held from the commit until the derived indexes have applied it, so that they apply in the order of the log.
+	// write orders writers: it is held from the commit until the derived indexes have applied it,
+	// so that they apply in the order of the log.
 	write struct {
 		sync.Mutex
 		unsaved   int     // slots, and changes without any, as deletions are, written since the graph was saved
@@ -79,7 +82,8 @@ type collection struct {
 	probed      probed
 }
 
-// openCollection opens the derived indexes of a collection and replays what they have missed; for rebuildFrom see Options.
+// openCollection opens the derived indexes of a collection and replays what they have missed; for
+// rebuildFrom see Options.
 func (b *Backend) openCollection(ctx context.Context, sc store.Collection, rebuildFrom int) (*collection, error) {
 	c := &collection{id: sc.ID, store: b.store, name: sc.Name, notice: b.notice, raise: b.alarm, dir: b.folder(sc.ID), rebuildFrom: rebuildFrom, reopenFirst: reopenFirst}
 	config, err := readConfig(sc)
@@ -125,7 +129,8 @@ func readConfig(sc store.Collection) (*backend.Config, error) {
 	return config, nil
 }
 
-// take gives the collection a config. That of a collection which serves has the same indexes, see [indexedAs].
+// take gives the collection a config. That of a collection which serves has the same indexes, see
+// [indexedAs].
 func (c *collection) take(config *backend.Config) {
 	var synonyms *keyword.Synonyms
 	if len(config.Synonyms) > 0 {
@@ -141,7 +146,8 @@ func (c *collection) take(config *backend.Config) {
 	}
 }
 
-// aim gives the graph the beam width that the settings ask for. Where one has to be found for it, that is done in the background.
+// aim gives the graph the beam width that the settings ask for. Where one has to be found for it,
+// that is done in the background.
 func (c *collection) aim() {
 	config := c.config.Load()
 	if err := c.graph.SetWidth(config.EfSearch, config.TargetRecall); err != nil { // of a program that takes others
@@ -213,8 +219,8 @@ func (c *collection) alarm(format string, args ...any) {
 	c.raise(fmt.Sprintf("collection %s: ", c.name) + fmt.Sprintf(format, args...))
 }
 
-// setAside renames what cannot be used, so that a person can look at it, and keeps only the newest such copy. What was made by another version
-// or with other settings is not worth keeping.
+// setAside renames what cannot be used, so that a person can look at it, and keeps only the newest
+// such copy. What was made by another version or with other settings is not worth keeping.
 func (c *collection) setAside(name string, why error) error {
 	path := filepath.Join(c.dir, name)
 	if _, err := os.Lstat(path); errors.Is(err, os.ErrNotExist) {
@@ -239,8 +245,8 @@ func (c *collection) remove(name string, why error) error {
 	return os.RemoveAll(path)
 }
 
-// save saves the graph where it can be. Where there is no room, for example, no index lacks anything: it is told, and tried again after as many
-// changes more. The caller holds c.write.
+// save saves the graph where it can be. Where there is no room, for example, no index lacks
+// anything: it is told, and tried again after as many changes more. The caller holds c.write.
 func (c *collection) save(ctx context.Context) {
 	if !c.savable() {
 		return
@@ -252,7 +258,8 @@ func (c *collection) save(ctx context.Context) {
 	}
 }
 
-// saveGraph writes the graph's snapshot, after which the log below it is no longer needed by the graph. The caller holds c.write.
+// saveGraph writes the graph's snapshot, after which the log below it is no longer needed by the
+// graph. The caller holds c.write.
 func (c *collection) saveGraph(ctx context.Context) error {
 	err := c.graph.WriteSnapshot(filepath.Join(c.dir, graphFile), hnsw.Meta{Seq: c.seq.Load(), StoreID: c.store.ID()})
 	if err != nil {
@@ -294,12 +301,14 @@ func (c *collection) close() error {
 	return err
 }
 
-// saveDue reports whether so much was written that the graph is to be saved. The caller holds c.write.
+// saveDue reports whether so much was written that the graph is to be saved. The caller holds
+// c.write.
 func (c *collection) saveDue() bool {
 	return c.write.unsaved >= max(snapshotEvery, c.graph.Len()/snapshotShare, c.write.saveAgain)
 }
 
-// savable reports whether the graph has something to save and no index lacks a change. The caller holds c.write.
+// savable reports whether the graph has something to save and no index lacks a change. The caller
+// holds c.write.
 func (c *collection) savable() bool {
 	return (c.write.unsaved > 0 || c.graph.NewWidths()) && !c.write.behind && c.missed.Load() == nil && c.rebuild.graph.Load() == nil
 }

@@ -12,14 +12,15 @@ import (
 	"searchd/store"
 )
 
-// damage is what is known of a collection's documents with a damaged value. They are told once, and what can be read of the collection is
-// searched:
+// damage is what is known of a collection's documents with a damaged value. They are told once, and
+// what can be read of the collection is searched:
 //
 //  1. One with damaged fields is not shown, and leaves the keyword index when that is made anew.
 //  2. A passage with a damaged vector is not found by it once the graph is made anew.
-//  3. Who asks for such a document by its id, or lists it, gets an error. Put again, with the same content too, or deleted, it is no
-//     longer damaged.
-//  4. A damaged change is none of theirs: the indexes that need it are made anew from the documents.
+//  3. Who asks for such a document by its id, or lists it, gets an error. Put again, with the same
+//     content too, or deleted, it is no longer damaged.
+//  4. A damaged change is none of theirs: the indexes that need it are made anew from the
+//     documents.
 //
 // Everything else that is damaged sets the collection apart.
 type damage struct {
@@ -78,8 +79,9 @@ func (d *damage) list() (texts []string) {
 	return texts
 }
 
-// leaveOut notes the document whose fields, or one of whose vectors, err says are damaged, and returns the number that the value is stored
-// under, of the document or a slot. ok is false for every other error. tx is a view of the collection; nil: none is open.
+// leaveOut notes the document whose fields, or one of whose vectors, err says are damaged, and
+// returns the number that the value is stored under, of the document or a slot. ok is false for
+// every other error. tx is a view of the collection; nil: none is open.
 func (c *collection) leaveOut(tx *store.Tx, err error) (n uint32, ok bool) {
 	n, text := c.noteDamage(tx, err)
 	return n, text != ""
@@ -93,7 +95,8 @@ func (c *collection) translate(err error) error {
 	return translate(err)
 }
 
-// noteDamage notes the document whose fields, or one of whose vectors, err says are damaged. text is empty for every other error.
+// noteDamage notes the document whose fields, or one of whose vectors, err says are damaged. text
+// is empty for every other error.
 func (c *collection) noteDamage(tx *store.Tx, err error) (n uint32, text string) {
 	if err == nil {
 		return 0, "" // often, and without an allocation
@@ -113,7 +116,8 @@ func (c *collection) noteDamage(tx *store.Tx, err error) (n uint32, text string)
 	return n, text
 }
 
-// owner returns the number of the document that a value other than its record belongs to, and what is wrong with it; 0 where there is none.
+// owner returns the number of the document that a value other than its record belongs to, and what
+// is wrong with it; 0 where there is none.
 func owner(st *store.Store, collection uint32, tx *store.Tx, ce *store.CorruptError) (no uint32, text string) {
 	var id, part string
 	look := func(tx *store.Tx) error {
@@ -135,7 +139,8 @@ func owner(st *store.Store, collection uint32, tx *store.Tx, ce *store.CorruptEr
 	return no, fmt.Sprintf("document %q, %s: %v", id, part, ce)
 }
 
-// documents calls fn for the documents that scan finds after a number, without those whose fields are damaged.
+// documents calls fn for the documents that scan finds after a number, without those whose fields
+// are damaged.
 func (c *collection) documents(tx *store.Tx, after uint32, scan func(after uint32, fn func(store.Document) error) error, fn func(store.Document) error, damaged func(no uint32) error) error {
 	for {
 		err := scan(after, func(d store.Document) error {
@@ -165,7 +170,8 @@ func (c *collection) storedVectors(ctx context.Context, from uint32, fn func(slo
 	}
 }
 
-// noteLost notes the documents whose vectors the graph lacks because they were damaged when it was made.
+// noteLost notes the documents whose vectors the graph lacks because they were damaged when it was
+// made.
 func (c *collection) noteLost(ctx context.Context) error {
 	if _, live := c.slots.counts(); c.rebuild.graph.Load() != nil || c.graph.Len() == live {
 		return nil

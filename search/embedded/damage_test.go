@@ -13,8 +13,8 @@ import (
 	"searchd/search/backend"
 )
 
-// TestDamagedDocumentIsLeftOut opens a folder of which a collection has one document with a damaged value: the others are found, the
-// document is told of, and whole again when it is written again.
+// TestDamagedDocumentIsLeftOut opens a folder of which a collection has one document with a damaged
+// value: the others are found, the document is told of, and whole again when it is written again.
 func TestDamagedDocumentIsLeftOut(t *testing.T) {
 	ctx := t.Context()
 	for _, tt := range []struct {
@@ -131,7 +131,8 @@ func TestDamageAmongSearches(t *testing.T) {
 	sound(t, b)
 }
 
-// TestDamagedChange opens a folder with a damaged change that the indexes lack, or that one lacks which is gone: they are made anew.
+// TestDamagedChange opens a folder with a damaged change that the indexes lack, or that one lacks
+// which is gone: they are made anew.
 func TestDamagedChange(t *testing.T) {
 	for _, gone := range []bool{false, true} {
 		dir := t.TempDir()

@@ -13,8 +13,8 @@ import (
 	"searchd/store"
 )
 
-// Apply commits the writes of one call in one transaction and then brings the derived indexes up to date.
-// A derived index that fails catches up later: the writes are committed all the same.
+// Apply commits the writes of one call in one transaction and then brings the derived indexes up to
+// date. A derived index that fails catches up later: the writes are committed all the same.
 func (b *Backend) Apply(ctx context.Context, r backend.ApplyRequest) ([]backend.Outcome, error) {
 	c, release, err := b.collection(ctx, r.Collection)
 	if err != nil {
@@ -58,7 +58,8 @@ func (c *collection) commit(ctx context.Context, writes []backend.Write) ([]stor
 	return outcomes, nil
 }
 
-// checkVectors refuses what the graph would not take: once the store has it, no opening could bring it into the graph.
+// checkVectors refuses what the graph would not take: once the store has it, no opening could bring
+// it into the graph.
 func checkVectors(w backend.Write, dimension int) error {
 	if w.Delete {
 		return nil
@@ -90,13 +91,14 @@ func storeWrites(writes []backend.Write) []store.Write {
 	return batch
 }
 
-// index applies committed writes, the changes after before up to seq, to the slot table, the graph and the keyword index. The
-// caller holds c.write.
+// index applies committed writes, the changes after before up to seq, to the slot table, the graph
+// and the keyword index. The caller holds c.write.
 //
 //  1. What is gone leaves the slot table and the graph; what is new comes into the table.
-//  2. The new vectors come into the graph. Those of documents that are replaced are not seen: the table has the old slots.
-//  3. The table takes the new slots of these for the old, and the graph drops the old. It does so after an error too, as the store
-//     has the old ones no more.
+//  2. The new vectors come into the graph. Those of documents that are replaced are not seen: the
+//     table has the old slots.
+//  3. The table takes the new slots of these for the old, and the graph drops the old. It does so
+//     after an error too, as the store has the old ones no more.
 //  4. The keyword index.
 func (c *collection) index(ctx context.Context, writes []backend.Write, outcomes []store.Outcome, before, seq uint64) error {
 	moves := movesOf(outcomes)
@@ -262,7 +264,8 @@ func (c *collection) document(d store.Document) *backend.Document {
 	return out
 }
 
-// List returns documents in the order of their numbers. The cursor is the last number, opaque to callers.
+// List returns documents in the order of their numbers. The cursor is the last number, opaque to
+// callers.
 func (b *Backend) List(ctx context.Context, r backend.ListRequest) (out backend.ListResponse, err error) {
 	c, release, err := b.collection(ctx, r.Collection)
 	if err != nil {
@@ -281,8 +284,9 @@ func (b *Backend) List(ctx context.Context, r backend.ListRequest) (out backend.
 	return out, c.translate(err)
 }
 
-// page takes documents after a cursor of those that scan tells of, limit of them or fewer that together have backend.PageBytes by what take says of each, and
-// returns the cursor of the page that follows; empty where none does.
+// page takes documents after a cursor of those that scan tells of, limit of them or fewer that
+// together have backend.PageBytes by what take says of each, and returns the cursor of the page
+// that follows; empty where none does.
 func page(cursor string, limit int, scan func(from uint32, fn func(store.Document) error) error, take func(d store.Document) (size int)) (next string, err error) {
 	from := uint32(0)
 	if cursor != "" {

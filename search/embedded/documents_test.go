@@ -10,8 +10,9 @@ import (
 	"searchd/search/backend"
 )
 
-// TestFoundWhileReplaced replaces documents, some with other vectors and some with the same, while others search: what has the same
-// vector before and after is found at any time, by itself, in a selection and by its ref.
+// TestFoundWhileReplaced replaces documents, some with other vectors and some with the same, while
+// others search: what has the same vector before and after is found at any time, by itself, in a
+// selection and by its ref.
 func TestFoundWhileReplaced(t *testing.T) {
 	documents := 600
 	if testing.Short() {
@@ -118,8 +119,8 @@ func TestFoundWhileReplaced(t *testing.T) {
 	}
 }
 
-// TestReplaceFails lets the graph fail to take what replaces documents: the old slots are gone all the same, and the next opening
-// makes it good.
+// TestReplaceFails lets the graph fail to take what replaces documents: the old slots are gone all
+// the same, and the next opening makes it good.
 func TestReplaceFails(t *testing.T) {
 	for _, quantize := range []string{backend.QuantizeNone, backend.QuantizeInt8} {
 		t.Run(quantize, func(t *testing.T) {
@@ -147,8 +148,8 @@ func TestReplaceFails(t *testing.T) {
 	}
 }
 
-// TestDeletionsAreSaved deletes documents and writes none: closing saves the graph without them, after which the log is needed no more, also
-// where the process that deleted them was killed.
+// TestDeletionsAreSaved deletes documents and writes none: closing saves the graph without them,
+// after which the log is needed no more, also where the process that deleted them was killed.
 func TestDeletionsAreSaved(t *testing.T) {
 	for _, killed := range []bool{false, true} {
 		l := newLibrary(t, "", 20)

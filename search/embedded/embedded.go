@@ -1,15 +1,19 @@
-// Package embedded is the default backend: documents and vectors in bbolt, which alone is the truth, an HNSW graph and a
-// bleve index beside it, both derived.
+// Package embedded is the default backend: documents and vectors in bbolt, which alone is the
+// truth, an HNSW graph and a bleve index beside it, both derived.
 //
 // Invariants:
 //  1. A write is acknowledged when bbolt has committed it, never before.
-//  2. Each derived index records the sequence number up to which it has applied every change: it may be behind, never ahead, never
-//     with holes. Opening replays what is missing from the change log. A document that the mapping refuses is told and left out.
-//  3. A derived index that cannot be read, or belongs to another store, is set aside and rebuilt from bbolt; it is never repaired in place.
-//  4. What a derived index finds is fetched from bbolt before it is shown: a stale index shows no deleted text.
-//     What it lacks while it is rebuilt, or cannot write, is found in bbolt, or, for words, missed with a notice.
-//  5. A document with a damaged value is told and left out until it is written again. A collection that needs a damaged value of bbolt to
-//     open, its record in the catalog for one, is set apart: the others serve, and it can be listed and dropped.
+//  2. Each derived index records the sequence number up to which it has applied every change: it
+//     may be behind, never ahead, never with holes. Opening replays what is missing from the change
+//     log. A document that the mapping refuses is told and left out.
+//  3. A derived index that cannot be read, or belongs to another store, is set aside and rebuilt
+//     from bbolt; it is never repaired in place.
+//  4. What a derived index finds is fetched from bbolt before it is shown: a stale index shows no
+//     deleted text. What it lacks while it is rebuilt, or cannot write, is found in bbolt, or, for
+//     words, missed with a notice.
+//  5. A document with a damaged value is told and left out until it is written again. A collection
+//     that needs a damaged value of bbolt to open, its record in the catalog for one, is set apart:
+//     the others serve, and it can be listed and dropped.
 //  6. The change log is trimmed only below what every derived index has made durable.
 package embedded
 
@@ -33,8 +37,8 @@ type Options struct {
 	Notice func(text string) // told of repairs and rebuilds, from any goroutine; default: nobody
 	Alarm  func(text string) // told of what an operator must look at; default: Notice
 
-	// RebuildFrom is how many passages, or documents, an index may lack for the opening to wait for them. What lacks more is
-	// filled while the collection serves. 0: 20,000.
+	// RebuildFrom is how many passages, or documents, an index may lack for the opening to wait for
+	// them. What lacks more is filled while the collection serves. 0: 20,000.
 	RebuildFrom int
 
 	MustExist bool // a folder without a store is refused, with store.ErrNoStore, instead of getting one
@@ -70,13 +74,15 @@ var _ backend.Backend = (*Backend)(nil)
 // indexFolder holds the derived indexes, a folder per collection.
 const indexFolder = "indexes"
 
-// storeOptions are those of a data folder. Beside its store it has the derived indexes, and what the engine and ingest keep there: where
-// they are, a missing store was lost, and an empty one in its place would only hide it.
+// storeOptions are those of a data folder. Beside its store it has the derived indexes, and what
+// the engine and ingest keep there: where they are, a missing store was lost, and an empty one in
+// its place would only hide it.
 func storeOptions(mustExist bool) store.Options {
 	return store.Options{MustExist: mustExist, Remains: []string{indexFolder, "snapshots", "ingest"}}
 }
 
-// Open opens the data folder, made if it is missing unless o.MustExist, and brings the derived indexes up to date.
+// Open opens the data folder, made if it is missing unless o.MustExist, and brings the derived
+// indexes up to date.
 func Open(dir string, o Options) (*Backend, error) { return OpenContext(context.Background(), dir, o) }
 
 // OpenContext is Open that the end of ctx stops; the next opening goes on.
@@ -171,7 +177,8 @@ func (b *Backend) tellOpening(name string) (stop func()) {
 	}
 }
 
-// removeOrphans removes the indexes of collections that were dropped when the program ended between the two steps of a drop.
+// removeOrphans removes the indexes of collections that were dropped when the program ended between
+// the two steps of a drop.
 func (b *Backend) removeOrphans(known map[string]bool) {
 	entries, err := os.ReadDir(filepath.Join(b.dir, indexFolder))
 	if err != nil {

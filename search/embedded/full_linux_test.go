@@ -16,7 +16,8 @@ import (
 	"searchd/search/backend"
 )
 
-// alone runs a test in a process of its own, since withoutRoom is for all of it, and reports whether it is that process.
+// alone runs a test in a process of its own, since withoutRoom is for all of it, and reports
+// whether it is that process.
 func alone(t *testing.T) bool {
 	t.Helper()
 	if os.Getenv("SEARCHD_EMBEDDED_FULL") != "" {
@@ -62,8 +63,8 @@ func fill(t *testing.T) (giveBack func()) {
 	}
 }
 
-// TestOpensWithoutRoom opens a keyword index that lacks changes, for which the disk has no room: the collection opens without them, and the
-// index catches up when there is room.
+// TestOpensWithoutRoom opens a keyword index that lacks changes, for which the disk has no room:
+// the collection opens without them, and the index catches up when there is room.
 func TestOpensWithoutRoom(t *testing.T) {
 	if !alone(t) {
 		return
@@ -102,7 +103,8 @@ func TestOpensWithoutRoom(t *testing.T) {
 	}
 }
 
-// TestNoRoomForAnIndex makes a keyword index on a full disk: the error says so, nothing is called damaged, and nothing is left to be taken for an index.
+// TestNoRoomForAnIndex makes a keyword index on a full disk: the error says so, nothing is called
+// damaged, and nothing is left to be taken for an index.
 func TestNoRoomForAnIndex(t *testing.T) {
 	if !alone(t) {
 		return
@@ -123,7 +125,8 @@ func TestNoRoomForAnIndex(t *testing.T) {
 	x.Close()
 }
 
-// TestUpdateKeepsTheName changes the settings of a collection whose keyword index cannot be opened: it is not called unknown from then on.
+// TestUpdateKeepsTheName changes the settings of a collection whose keyword index cannot be opened:
+// it is not called unknown from then on.
 func TestUpdateKeepsTheName(t *testing.T) {
 	b, err := Open(t.TempDir(), Options{})
 	if err != nil {
@@ -158,8 +161,8 @@ func TestUpdateKeepsTheName(t *testing.T) {
 	}
 }
 
-// TestCreateWithoutRoom makes a collection where the disk has no room for its indexes, and then for dropping it: the name is listed, and
-// the collection opens when there is room.
+// TestCreateWithoutRoom makes a collection where the disk has no room for its indexes, and then for
+// dropping it: the name is listed, and the collection opens when there is room.
 func TestCreateWithoutRoom(t *testing.T) {
 	if !alone(t) {
 		return
@@ -193,7 +196,8 @@ func TestCreateWithoutRoom(t *testing.T) {
 	}
 }
 
-// TestServesWithoutRoomForAnIndex opens a folder of which one collection has no keyword index, on a full disk: the other serves, and that one when there is room.
+// TestServesWithoutRoomForAnIndex opens a folder of which one collection has no keyword index, on a
+// full disk: the other serves, and that one when there is room.
 func TestServesWithoutRoomForAnIndex(t *testing.T) {
 	if !alone(t) {
 		return
@@ -237,7 +241,8 @@ func TestServesWithoutRoomForAnIndex(t *testing.T) {
 	}
 }
 
-// TestClosesWithoutRoom closes a collection on a full disk: that is no failure, and the next opening has everything.
+// TestClosesWithoutRoom closes a collection on a full disk: that is no failure, and the next
+// opening has everything.
 func TestClosesWithoutRoom(t *testing.T) {
 	if !alone(t) {
 		return

@@ -14,7 +14,8 @@ import (
 	"searchd/store"
 )
 
-// TestLostStore takes the store out of a folder: nothing is made in its place and nothing else is touched, until a backup is restored.
+// TestLostStore takes the store out of a folder: nothing is made in its place and nothing else is
+// touched, until a backup is restored.
 func TestLostStore(t *testing.T) {
 	l := newLibrary(t, "", 20)
 	var told []string
@@ -80,8 +81,8 @@ func files(t *testing.T, dir string) (list []string) {
 	return list
 }
 
-// TestRestoredNotices opens a folder that was restored: the indexes, which are not there, are made anew, and none is called unusable. A copy
-// that was set aside earlier stays.
+// TestRestoredNotices opens a folder that was restored: the indexes, which are not there, are made
+// anew, and none is called unusable. A copy that was set aside earlier stays.
 func TestRestoredNotices(t *testing.T) {
 	l := newLibrary(t, "", 20)
 	b, err := Open(l.dir, Options{})
@@ -121,7 +122,8 @@ func TestRestoredNotices(t *testing.T) {
 	}
 }
 
-// TestOneCopySetAside sets indexes aside in a folder whose name has signs of patterns: of what was set aside before nothing is kept.
+// TestOneCopySetAside sets indexes aside in a folder whose name has signs of patterns: of what was
+// set aside before nothing is kept.
 func TestOneCopySetAside(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "of [a")
 	b, err := Open(dir, Options{})

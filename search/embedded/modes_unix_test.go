@@ -13,8 +13,8 @@ import (
 	"searchd/search/backend"
 )
 
-// TestNobodyElseReads: what a data folder holds is for its owner alone, whatever the umask; an operator who lets others read the store is obeyed,
-// also by a compaction.
+// TestNobodyElseReads: what a data folder holds is for its owner alone, whatever the umask; an
+// operator who lets others read the store is obeyed, also by a compaction.
 func TestNobodyElseReads(t *testing.T) {
 	defer syscall.Umask(syscall.Umask(0))
 	dir := filepath.Join(t.TempDir(), "made", "data")

@@ -65,7 +65,8 @@ func (c *collection) spread(q []float32) (backend.Spread, error) {
 	return backend.Spread{Mean: 1 - s.Mean, Deviation: math.Sqrt(squares / (n + spreadPrior))}, nil
 }
 
-// vectors calls each with the vector of every slot that has one: from the graph where it holds them, else from the store.
+// vectors calls each with the vector of every slot that has one: from the graph where it holds
+// them, else from the store.
 func (c *collection) vectors(ctx context.Context, slots []uint32, each func(i int, v []float32)) error {
 	if len(slots) == 0 {
 		return nil
@@ -88,12 +89,14 @@ func (c *collection) vectors(ctx context.Context, slots []uint32, each func(i in
 	return c.stored().Read(ctx, missing, func(i int, v []float32) { each(places[i], v) })
 }
 
-// moveTries is how often a search is made again because documents were given other slots while it ran. A commit lasts as long as several
-// searches, so once is mostly enough; not where the machine is overloaded.
+// moveTries is how often a search is made again because documents were given other slots while it
+// ran. A commit lasts as long as several searches, so once is mostly enough; not where the machine
+// is overloaded.
 const moveTries = 8
 
-// nearest returns the k slots nearest to q, and what they are. A search that began before a commit and ends after it may have seen
-// the old slots of a document and come too late for them: it is made again.
+// nearest returns the k slots nearest to q, and what they are. A search that began before a commit
+// and ends after it may have seen the old slots of a document and come too late for them: it is
+// made again.
 func (c *collection) nearest(ctx context.Context, q []float32, k int, sel *backend.Selection) (found []hnsw.Neighbor, places []place, err error) {
 	for again := 0; ; again++ {
 		version := c.slots.version()
@@ -107,7 +110,8 @@ func (c *collection) nearest(ctx context.Context, q []float32, k int, sel *backe
 	}
 }
 
-// nearestNow returns the k slots nearest to q: those of the graph and, while it is being filled, those that it lacks.
+// nearestNow returns the k slots nearest to q: those of the graph and, while it is being filled,
+// those that it lacks.
 func (c *collection) nearestNow(ctx context.Context, q []float32, k int, allow *roaring.Bitmap) ([]hnsw.Neighbor, error) {
 	s := c.rebuild.graph.Load()
 	if s == nil {
@@ -131,8 +135,9 @@ func (c *collection) nearestNow(ctx context.Context, q []float32, k int, allow *
 	return top.result(), nil
 }
 
-// indexed returns the k slots of the graph nearest to q that have a document. The graph may hold others for a moment: what
-// was deleted since, or while it was being added, and what takes the place of another next.
+// indexed returns the k slots of the graph nearest to q that have a document. The graph may hold
+// others for a moment: what was deleted since, or while it was being added, and what takes the
+// place of another next.
 func (c *collection) indexed(ctx context.Context, q []float32, k int, allow *roaring.Bitmap) ([]hnsw.Neighbor, error) {
 	for want := k; ; want *= 2 {
 		most := c.graph.Len()
@@ -143,7 +148,8 @@ func (c *collection) indexed(ctx context.Context, q []float32, k int, allow *roa
 		if err != nil {
 			return nil, err
 		}
-		// Fewer than asked for need not be all: what was found may have been deleted before it was handed out.
+		// Fewer than asked for need not be all: what was found may have been deleted before it was
+		// handed out.
 		all := len(found) < want && want >= most || want > hnsw.MaxK/2
 		found, _ = c.slots.living(found)
 		if len(found) >= k || all {
@@ -152,11 +158,12 @@ func (c *collection) indexed(ctx context.Context, q []float32, k int, allow *roa
 	}
 }
 
-// readShare is the share of a range, as a divisor, below which slots are looked up one by one instead of scanned past.
+// readShare is the share of a range, as a divisor, below which slots are looked up one by one
+// instead of scanned past.
 const readShare = 8
 
-// scanStored calls measure for the stored vectors of the slots from from to until that allow, where not nil, holds, and for those
-// that are leaving the store.
+// scanStored calls measure for the stored vectors of the slots from from to until that allow, where
+// not nil, holds, and for those that are leaving the store.
 func (c *collection) scanStored(ctx context.Context, from, until uint32, allow *roaring.Bitmap, measure func(slot uint32, v []float32)) error {
 	if from >= until {
 		return nil

@@ -14,13 +14,16 @@ import (
 	"searchd/store"
 )
 
-// A derived index that lacks much is filled while the collection serves. The vector leg is exact meanwhile: what the graph
-// lacks is scanned in the store. The keyword leg answers from what it has. Writes go to both as ever.
+// A derived index that lacks much is filled while the collection serves. The vector leg is exact
+// meanwhile: what the graph lacks is scanned in the store. The keyword leg answers from what it
+// has. Writes go to both as ever.
 
-// rebuildFrom is how many passages, or documents, an index may lack for the opening to wait for them.
+// rebuildFrom is how many passages, or documents, an index may lack for the opening to wait for
+// them.
 const rebuildFrom = 20000
 
-// rebuild is what is being filled. Fields are set while a collection opens, or by the goroutine that fills.
+// rebuild is what is being filled. Fields are set while a collection opens, or by the goroutine
+// that fills.
 type rebuild struct {
 	stop  context.CancelFunc
 	wait  sync.WaitGroup       // for what was left to do by the opening
@@ -34,8 +37,8 @@ type rebuild struct {
 	keeper sync.WaitGroup // of keepWords, which runs until stop
 }
 
-// span is a range of slots, [from, until), of which the graph may lack some. Slots are added in their order, so that from
-// moves up.
+// span is a range of slots, [from, until), of which the graph may lack some. Slots are added in
+// their order, so that from moves up.
 type span struct {
 	from  atomic.Uint32
 	until uint32
@@ -146,8 +149,8 @@ func (c *collection) addSpan(ctx context.Context, s *span, workers int) error {
 	return flush(s.until)
 }
 
-// fillWords adds all stored documents to the keyword index. Each block is read and added while writers wait, so that none
-// of them is overtaken by what was read before it.
+// fillWords adds all stored documents to the keyword index. Each block is read and added while
+// writers wait, so that none of them is overtaken by what was read before it.
 func (c *collection) fillWords(ctx context.Context) {
 	documents, _ := c.slots.counts()
 	c.tell("building the keyword index in the background: %d documents; searches see those that it has", documents)
@@ -164,7 +167,8 @@ func (c *collection) fillWords(ctx context.Context) {
 	}
 }
 
-// fillDocuments is how many documents are added to the keyword index at a time, fewer where their fields have blockBytes.
+// fillDocuments is how many documents are added to the keyword index at a time, fewer where their
+// fields have blockBytes.
 const fillDocuments = 500
 
 func (c *collection) addDocuments(ctx context.Context) error {
@@ -188,7 +192,8 @@ func (c *collection) addDocuments(ctx context.Context) error {
 // errBehind ends a rebuild that cannot say which changes the index has.
 var errBehind = errors.New("an index failed to apply a commit meanwhile")
 
-// addPage adds the documents after the number after and moves it on; with the last, the index is up to date.
+// addPage adds the documents after the number after and moves it on; with the last, the index is up
+// to date.
 func (c *collection) addPage(ctx context.Context, after *uint32, more *bool) error {
 	c.write.Lock()
 	defer c.write.Unlock()

@@ -190,7 +190,8 @@ func (n *notices) has(t *testing.T, want ...string) {
 	}
 }
 
-// gated returns a notice that tells, and has what begins in the background wait until the gate is opened: on a fast machine it would be over at once.
+// gated returns a notice that tells, and has what begins in the background wait until the gate is
+// opened: on a fast machine it would be over at once.
 func gated(tell func(string)) (notice func(string), open func()) {
 	gate := make(chan struct{})
 	return func(s string) {
@@ -209,7 +210,8 @@ func sound(t *testing.T, b *Backend) {
 	}
 }
 
-// TestRebuildWhileServing loses both indexes, and wants exact answers, writes and, in the end, whole indexes.
+// TestRebuildWhileServing loses both indexes, and wants exact answers, writes and, in the end,
+// whole indexes.
 func TestRebuildWhileServing(t *testing.T) {
 	defer func(often time.Duration) { fillTold = often }(fillTold)
 	fillTold = 0
@@ -277,7 +279,8 @@ func TestRebuildWhileServing(t *testing.T) {
 	}
 }
 
-// TestBlocksOfLargeDocuments: documents come into the keyword index in blocks that their bytes bound, too, and all of them come.
+// TestBlocksOfLargeDocuments: documents come into the keyword index in blocks that their bytes
+// bound, too, and all of them come.
 func TestBlocksOfLargeDocuments(t *testing.T) {
 	var b block
 	for i, want := range []bool{false, false, true} {
@@ -309,7 +312,8 @@ func TestBlocksOfLargeDocuments(t *testing.T) {
 	}
 }
 
-// TestCloseDuringRebuild closes at once and opens again: nothing is lost, and nothing half built is taken for whole.
+// TestCloseDuringRebuild closes at once and opens again: nothing is lost, and nothing half built is
+// taken for whole.
 func TestCloseDuringRebuild(t *testing.T) {
 	documents := 3000
 	if testing.Short() {
@@ -411,7 +415,8 @@ func TestQuantizeOfACollection(t *testing.T) {
 	}
 }
 
-// TestGhosts leaves in the graph what has no document any more, as a delete does for a moment: it must crowd out nothing.
+// TestGhosts leaves in the graph what has no document any more, as a delete does for a moment: it
+// must crowd out nothing.
 func TestGhosts(t *testing.T) {
 	l := newLibrary(t, "", 300)
 	b, err := Open(l.dir, Options{})
@@ -451,7 +456,8 @@ func TestOpeningGivenUp(t *testing.T) {
 	}
 }
 
-// TestKeywordIndexOfAFailedOpening ends the opening of a collection at each of its steps: the folder of the keyword index is free for the next one.
+// TestKeywordIndexOfAFailedOpening ends the opening of a collection at each of its steps: the
+// folder of the keyword index is free for the next one.
 func TestKeywordIndexOfAFailedOpening(t *testing.T) {
 	for _, documents := range []int{0, 3} {
 		l := newLibrary(t, "", documents)
@@ -488,7 +494,8 @@ func TestKeywordIndexOfAFailedOpening(t *testing.T) {
 	}
 }
 
-// TestCheckTellsOfAFailedRebuild fills a keyword index that cannot be filled: nothing says that it still is.
+// TestCheckTellsOfAFailedRebuild fills a keyword index that cannot be filled: nothing says that it
+// still is.
 func TestCheckTellsOfAFailedRebuild(t *testing.T) {
 	l := newLibrary(t, "", 20)
 	var told notices

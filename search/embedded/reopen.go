@@ -13,12 +13,14 @@ import (
 	"searchd/store"
 )
 
-// A keyword index that could not write, because the disk is full for example, takes no more changes until it is opened again:
+// A keyword index that could not write, because the disk is full for example, takes no more changes
+// until it is opened again:
 //
-//  1. Searches go on over what it held. The documents whose changes it lacks are noted: what it says of these is left out, and
-//     the answers say that documents may be missing.
-//  2. It is opened again beside that, soon and then less and less often, and given what it lacks from the log of the store. One that
-//     cannot be opened, or needs changes that the log no longer has, is filled anew as after a restart.
+//  1. Searches go on over what it held. The documents whose changes it lacks are noted: what it
+//     says of these is left out, and the answers say that documents may be missing.
+//  2. It is opened again beside that, soon and then less and less often, and given what it lacks
+//     from the log of the store. One that cannot be opened, or needs changes that the log no longer
+//     has, is filled anew as after a restart.
 //  3. When it has all changes, and the disk has them, it takes the place of the old one.
 
 // Times between the attempts to open a keyword index again.
@@ -27,7 +29,8 @@ const (
 	reopenMost  = time.Minute
 )
 
-// applyWords applies changes to the keyword index, or notes that it lacks them. The caller holds c.write.
+// applyWords applies changes to the keyword index, or notes that it lacks them. The caller holds
+// c.write.
 func (c *collection) applyWords(ctx context.Context, entries []keyword.Entry, seq uint64) error {
 	err := c.words.Apply(ctx, entries, seq)
 	if !errors.Is(err, keyword.ErrBroken) {
@@ -146,7 +149,8 @@ func (c *collection) unusable(err error) bool {
 	return false
 }
 
-// emptyWords opens an empty keyword index in the place of one that cannot be used. One that was being filled is not worth keeping.
+// emptyWords opens an empty keyword index in the place of one that cannot be used. One that was
+// being filled is not worth keeping.
 func (c *collection) emptyWords(why error) (*keyword.Index, error) {
 	out := c.setAside
 	if c.rebuild.words.Load() {
@@ -167,7 +171,8 @@ func (c *collection) catchUp(ctx context.Context, x *keyword.Index) error {
 	if err := errors.Join(replay(), x.Sync(ctx)); err != nil {
 		return err
 	}
-	// What has come meanwhile is little. Waiting for writers here leaves less to do while searches wait, and lets a check end first.
+	// What has come meanwhile is little. Waiting for writers here leaves less to do while searches
+	// wait, and lets a check end first.
 	c.write.Lock()
 	err := replay()
 	c.write.Unlock()
@@ -181,7 +186,8 @@ func (c *collection) catchUp(ctx context.Context, x *keyword.Index) error {
 	return nil
 }
 
-// replaceWords puts x in the place of c.words once nobody uses that, after last has been done, and closes the old one.
+// replaceWords puts x in the place of c.words once nobody uses that, after last has been done, and
+// closes the old one.
 func (c *collection) replaceWords(x *keyword.Index, last func() error) error {
 	c.use.Lock()
 	c.write.Lock()

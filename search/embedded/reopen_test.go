@@ -19,7 +19,8 @@ import (
 	"searchd/search/backend"
 )
 
-// breakWords takes the folder of the keyword index away until giveBack is called, and writes until the index has noticed.
+// breakWords takes the folder of the keyword index away until giveBack is called, and writes until
+// the index has noticed.
 func breakWords(t *testing.T, b *Backend, c *collection) (giveBack func()) {
 	t.Helper()
 	dir := filepath.Join(c.dir, wordsFolder)
@@ -53,7 +54,8 @@ func colour(t *testing.T, b *Backend, id, word string) {
 	}
 }
 
-// coloured returns the ids of the documents of a colour, by value and by word, and whether some may be missing.
+// coloured returns the ids of the documents of a colour, by value and by word, and whether some may
+// be missing.
 func coloured(t *testing.T, b *Backend, word string) (byValue, byWord string, partial bool) {
 	t.Helper()
 	e, err := filter.Parse(fmt.Sprintf("colour = '%s'", word))
@@ -133,8 +135,9 @@ func openDocs(t *testing.T, o Options) *Backend {
 	return b
 }
 
-// TestKeywordIndexRecovers lets the disk refuse the keyword index, once while its folder is also held by somebody else, once with its files
-// gone, once with its log gone too: writes go on, what the index has missed is not found wrongly, and then everything is right.
+// TestKeywordIndexRecovers lets the disk refuse the keyword index, once while its folder is also
+// held by somebody else, once with its files gone, once with its log gone too: writes go on, what
+// the index has missed is not found wrongly, and then everything is right.
 func TestKeywordIndexRecovers(t *testing.T) {
 	for _, name := range []string{"locked", "gone", "trimmed"} {
 		t.Run(name, func(t *testing.T) {
@@ -212,7 +215,8 @@ func TestKeywordIndexRecovers(t *testing.T) {
 	}
 }
 
-// TestKeywordIndexBreaksTwice takes the folder away while what was broken is filled anew, and closes while it is broken.
+// TestKeywordIndexBreaksTwice takes the folder away while what was broken is filled anew, and
+// closes while it is broken.
 func TestKeywordIndexBreaksTwice(t *testing.T) {
 	var told, alarms notices
 	b := openDocs(t, Options{Notice: told.tell, Alarm: alarms.tell})
@@ -316,8 +320,8 @@ func searching(t *testing.T, b *Backend) (stop func()) {
 	})
 }
 
-// TestReplacedKeepsNobodyElse lets a broken keyword index be replaced during a long call: other collections answer meanwhile, and a search of
-// this one waits no longer than it may.
+// TestReplacedKeepsNobodyElse lets a broken keyword index be replaced during a long call: other
+// collections answer meanwhile, and a search of this one waits no longer than it may.
 func TestReplacedKeepsNobodyElse(t *testing.T) {
 	var told notices
 	b, err := Open(t.TempDir(), Options{Notice: told.tell})
@@ -379,7 +383,8 @@ func TestReplacedKeepsNobodyElse(t *testing.T) {
 	sound(t, b)
 }
 
-// TestOtherSettingsLeaveNoCopy opens indexes that were made with other settings: they are made anew, and take no room twice.
+// TestOtherSettingsLeaveNoCopy opens indexes that were made with other settings: they are made
+// anew, and take no room twice.
 func TestOtherSettingsLeaveNoCopy(t *testing.T) {
 	b, err := Open(t.TempDir(), Options{})
 	if err != nil {
@@ -403,8 +408,8 @@ func TestOtherSettingsLeaveNoCopy(t *testing.T) {
 	}
 }
 
-// TestFillingBreaks fills a keyword index that cannot write any more while a collection opens: it opens, and the index is filled later, or
-// turns out to have been filled.
+// TestFillingBreaks fills a keyword index that cannot write any more while a collection opens: it
+// opens, and the index is filled later, or turns out to have been filled.
 func TestFillingBreaks(t *testing.T) {
 	t.Run("empty", func(t *testing.T) { testFillingBreaks(t, false, "the keyword index is built") })
 	t.Run("filled", func(t *testing.T) { testFillingBreaks(t, true, "works again") })

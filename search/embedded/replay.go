@@ -14,10 +14,12 @@ import (
 	"searchd/store"
 )
 
-// replayDocuments is how many documents are added to the keyword index at a time, fewer where their fields have blockBytes.
+// replayDocuments is how many documents are added to the keyword index at a time, fewer where their
+// fields have blockBytes.
 const replayDocuments = 1000
 
-// blockBytes is how many bytes of fields the documents have, and those of one more, that are added to the keyword index together.
+// blockBytes is how many bytes of fields the documents have, and those of one more, that are added
+// to the keyword index together.
 var blockBytes = 16 << 20
 
 // block is documents that are added to the keyword index together.
@@ -26,7 +28,8 @@ type block struct {
 	bytes   int // of their fields
 }
 
-// add adds a document with so many bytes of fields, and reports whether the block is full, with most documents or by its bytes.
+// add adds a document with so many bytes of fields, and reports whether the block is full, with
+// most documents or by its bytes.
 func (b *block) add(e keyword.Entry, bytes, most int) (full bool) {
 	b.entries, b.bytes = append(b.entries, e), b.bytes+bytes
 	return len(b.entries) >= most || b.bytes >= blockBytes
@@ -45,7 +48,8 @@ func (c *collection) graphOptions() hnsw.Options {
 	return o
 }
 
-// openGraph loads the graph's snapshot and applies the changes since, or builds the graph anew from the stored vectors.
+// openGraph loads the graph's snapshot and applies the changes since, or builds the graph anew from
+// the stored vectors.
 func (c *collection) openGraph(ctx context.Context) error {
 	g, meta, err := hnsw.ReadSnapshot(filepath.Join(c.dir, graphFile), c.graphOptions())
 	switch {
@@ -90,7 +94,8 @@ func (c *collection) replayGraph(ctx context.Context, seq uint64) error {
 	return c.lack(ctx, slices.Min(added), len(added))
 }
 
-// lack notes that the graph lacks slots from from on. Where they are many, they are left to the background.
+// lack notes that the graph lacks slots from from on. Where they are many, they are left to the
+// background.
 func (c *collection) lack(ctx context.Context, from uint32, n int) error {
 	s := &span{until: c.slots.end()}
 	s.from.Store(from)
@@ -119,14 +124,15 @@ func (c *collection) rebuildGraph(ctx context.Context) error {
 	return c.lack(ctx, 0, live)
 }
 
-// wordOptions are the collection's settings as the keyword index takes them. An index of documents that were taken apart otherwise is
-// another's.
+// wordOptions are the collection's settings as the keyword index takes them. An index of documents
+// that were taken apart otherwise is another's.
 func (c *collection) wordOptions() keyword.Options {
 	config := c.config.Load()
 	return keyword.Options{Language: config.Language, Identity: fmt.Sprintf("%x parts %d", c.store.ID(), mapping.Version), OwnField: config.Mapping.Named}
 }
 
-// openWords opens the keyword index and applies the changes since, or builds it anew from the stored documents. With an error the caller closes it.
+// openWords opens the keyword index and applies the changes since, or builds it anew from the
+// stored documents. With an error the caller closes it.
 func (c *collection) openWords(ctx context.Context) error {
 	dir := filepath.Join(c.dir, wordsFolder)
 	x, err := keyword.Open(dir, c.wordOptions())
@@ -165,7 +171,8 @@ func (c *collection) openWords(ctx context.Context) error {
 	return c.unlessBroken(c.rebuildWords(ctx))
 }
 
-// unlessBroken returns the error of filling the keyword index; where it is that the index cannot write, it is filled when it can be opened again.
+// unlessBroken returns the error of filling the keyword index; where it is that the index cannot
+// write, it is filled when it can be opened again.
 func (c *collection) unlessBroken(err error) error {
 	if !errors.Is(err, keyword.ErrBroken) {
 		return err
@@ -174,7 +181,8 @@ func (c *collection) unlessBroken(err error) error {
 	return nil
 }
 
-// replayWords applies the changes after seq to x: what a document is now, whatever it was in between.
+// replayWords applies the changes after seq to x: what a document is now, whatever it was in
+// between.
 func (c *collection) replayWords(ctx context.Context, x *keyword.Index, seq uint64) error {
 	var b block
 	flush := func(upTo uint64) error {
@@ -227,8 +235,8 @@ func (c *collection) rebuildWords(ctx context.Context) error {
 	return c.words.Apply(ctx, b.entries, c.seq.Load())
 }
 
-// entry is a stored document as the keyword index takes it: a deletion, which is told, where the mapping refuses it, so that
-// one document stops neither the others nor an opening.
+// entry is a stored document as the keyword index takes it: a deletion, which is told, where the
+// mapping refuses it, so that one document stops neither the others nor an opening.
 func (c *collection) entry(no uint32, id string, fields []byte) keyword.Entry {
 	e, err := c.split(no, fields)
 	if err != nil {
@@ -238,7 +246,8 @@ func (c *collection) entry(no uint32, id string, fields []byte) keyword.Entry {
 	return e
 }
 
-// split takes a stored document apart. Its error is [mapping.ErrDocument]: the rules were others when the document came.
+// split takes a stored document apart. Its error is [mapping.ErrDocument]: the rules were others
+// when the document came.
 func (c *collection) split(no uint32, fields []byte) (keyword.Entry, error) {
 	parts, err := c.config.Load().Mapping.SplitStored(fields)
 	if err != nil {
@@ -247,7 +256,8 @@ func (c *collection) split(no uint32, fields []byte) (keyword.Entry, error) {
 	return keyword.Entry{No: no, Values: parts.Values, Text: texts(parts)}, nil
 }
 
-// storedEntry is the document of a number as it stands now, with the bytes of its fields; a deletion where there is none, or its fields are damaged.
+// storedEntry is the document of a number as it stands now, with the bytes of its fields; a
+// deletion where there is none, or its fields are damaged.
 func (c *collection) storedEntry(ctx context.Context, no uint32) (e keyword.Entry, bytes int, err error) {
 	err = c.store.View(ctx, c.id, func(tx *store.Tx) error {
 		d, err := tx.DocumentByNo(no)

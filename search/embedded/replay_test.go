@@ -15,7 +15,8 @@ import (
 	"searchd/store"
 )
 
-// refused is a document that the mapping refuses now, and that the store may hold of a time when other limits held.
+// refused is a document that the mapping refuses now, and that the store may hold of a time when
+// other limits held.
 var refused = json.RawMessage(`{"text":"word","deep":` + strings.Repeat(`{"a":`, mapping.MaxDepth+1) + `1` + strings.Repeat(`}`, mapping.MaxDepth+1) + `}`)
 
 // words returns how many documents have a word, as the keyword index sees them.
@@ -28,8 +29,8 @@ func (l *library) words(t *testing.T, b *Backend, word string) int {
 	return found.Total
 }
 
-// TestRefusedDocument puts a document that would not be taken any more into each way to the keyword index: it is found by what is within the
-// limits.
+// TestRefusedDocument puts a document that would not be taken any more into each way to the keyword
+// index: it is found by what is within the limits.
 func TestRefusedDocument(t *testing.T) {
 	if _, err := (mapping.Mapping{}).Split(refused); !errors.Is(err, mapping.ErrDocument) {
 		t.Fatalf("the test's document is not refused: %v", err)
@@ -76,7 +77,8 @@ func TestRefusedDocument(t *testing.T) {
 	}
 }
 
-// TestUnreadableEntry tells of a document that cannot be taken apart at all, and goes on without it.
+// TestUnreadableEntry tells of a document that cannot be taken apart at all, and goes on without
+// it.
 func TestUnreadableEntry(t *testing.T) {
 	l := newLibrary(t, "", 1)
 	b, err := Open(l.dir, Options{})
@@ -140,7 +142,8 @@ func (l *library) failIndex(t *testing.T, b *Backend, writes []backend.Write) {
 	c.write.behind = true
 }
 
-// TestNoHoles lets the indexes fail to apply one commit of several: it is made good by the next opening.
+// TestNoHoles lets the indexes fail to apply one commit of several: it is made good by the next
+// opening.
 func TestNoHoles(t *testing.T) {
 	l := newLibrary(t, "", 20)
 	b, err := Open(l.dir, Options{})
@@ -168,7 +171,8 @@ func TestNoHoles(t *testing.T) {
 	sound(t, b)
 }
 
-// TestNoHolesInRebuild lets a commit fail while the keyword index is filled: it must not be taken for whole.
+// TestNoHolesInRebuild lets a commit fail while the keyword index is filled: it must not be taken
+// for whole.
 func TestNoHolesInRebuild(t *testing.T) {
 	l := newLibrary(t, "", 20)
 	l.lose(t, wordsFolder)
@@ -200,7 +204,8 @@ func TestNoHolesInRebuild(t *testing.T) {
 	sound(t, b)
 }
 
-// TestSavedLater keeps the graph from being saved: no index is behind for that, and it is saved after as much more was written.
+// TestSavedLater keeps the graph from being saved: no index is behind for that, and it is saved
+// after as much more was written.
 func TestSavedLater(t *testing.T) {
 	l := newLibrary(t, "", 20)
 	var alarms notices

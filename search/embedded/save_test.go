@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// TestGraphIsSavedInProportion counts how often the graph is saved while documents come in one commit after another: what is written is a
-// few times its last size, and not more of it the larger it is. What a kill leaves unsaved is replayed.
+// TestGraphIsSavedInProportion counts how often the graph is saved while documents come in one
+// commit after another: what is written is a few times its last size, and not more of it the larger
+// it is. What a kill leaves unsaved is replayed.
 func TestGraphIsSavedInProportion(t *testing.T) {
 	defer func(every int) { snapshotEvery = every }(snapshotEvery)
 	snapshotEvery = 20

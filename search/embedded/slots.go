@@ -10,8 +10,9 @@ import (
 	"searchd/store"
 )
 
-// slotTable says which document each slot belongs to and which slots a document has. The store gives the passages of a document
-// consecutive slots, so a first slot and a count are enough: 4 bytes per slot and 8 per document. It has documents without passages, too.
+// slotTable says which document each slot belongs to and which slots a document has. The store
+// gives the passages of a document consecutive slots, so a first slot and a count are enough: 4
+// bytes per slot and 8 per document. It has documents without passages, too.
 type slotTable struct {
 	mu struct {
 		sync.RWMutex
@@ -38,7 +39,8 @@ type move struct {
 	was, there bool     // the document was there before the commit, and is after it
 }
 
-// movesOf returns what outcomes do to the slots of each document, all in all: a call may write an id more than once.
+// movesOf returns what outcomes do to the slots of each document, all in all: a call may write an
+// id more than once.
 func movesOf(outcomes []store.Outcome) []move {
 	var moves []move
 	at := map[uint32]int{}
@@ -56,7 +58,8 @@ func movesOf(outcomes []store.Outcome) []move {
 	return moves
 }
 
-// apply makes moves in one step: whoever looks sees a document with its old slots or with its new ones.
+// apply makes moves in one step: whoever looks sees a document with its old slots or with its new
+// ones.
 func (t *slotTable) apply(moves []move) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -83,14 +86,16 @@ func (t *slotTable) load(no, first, n uint32) {
 	t.put(no, first, n)
 }
 
-// version says of two looks at the table whether slots that the first has seen may be free by the second.
+// version says of two looks at the table whether slots that the first has seen may be free by the
+// second.
 func (t *slotTable) version() uint64 {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	return t.mu.version
 }
 
-// put records the slots of a document that is not in the table; first to first+n, or none. The caller holds mu.
+// put records the slots of a document that is not in the table; first to first+n, or none. The
+// caller holds mu.
 func (t *slotTable) put(no, first, n uint32) {
 	t.grow(no, first+n)
 	t.mu.docs++

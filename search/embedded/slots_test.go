@@ -7,7 +7,8 @@ import (
 	"github.com/RoaringBitmap/roaring/v2"
 )
 
-// TestSlotsOfManyDocuments: the slots of a large set of documents are put into a bitmap without copying its containers for each document.
+// TestSlotsOfManyDocuments: the slots of a large set of documents are put into a bitmap without
+// copying its containers for each document.
 func TestSlotsOfManyDocuments(t *testing.T) {
 	const n = 100_000
 	var table slotTable

@@ -11,7 +11,8 @@ import (
 	"searchd/search/backend"
 )
 
-// TestStatisticsOfParts: two backends that share out documents score them as one of all documents does, once each is told the statistics of both.
+// TestStatisticsOfParts: two backends that share out documents score them as one of all documents
+// does, once each is told the statistics of both.
 func TestStatisticsOfParts(t *testing.T) {
 	texts := []string{"ice cream", "an icecream", "a data base", "ice and cream, and a long text about what stands in no other one", "base data", "cream"}
 	parts := []*Backend{openDocs(t, Options{}), openDocs(t, Options{})}
@@ -62,7 +63,8 @@ func TestStatisticsOfParts(t *testing.T) {
 	}
 }
 
-// wordScores returns the scores of documents by id, which WordScores must say, too, and the ceiling.
+// wordScores returns the scores of documents by id, which WordScores must say, too, and the
+// ceiling.
 func wordScores(t *testing.T, b *Backend, q backend.Words) (scores map[string]float64, ceiling float64) {
 	t.Helper()
 	found, err := on(b).Words(t.Context(), "docs", q, 100, nil)

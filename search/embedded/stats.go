@@ -9,7 +9,8 @@ import (
 	"searchd/search/backend"
 )
 
-// A probe of the graph costs scans: there is one a minute at most, and it takes no more than a hundredth of the time.
+// A probe of the graph costs scans: there is one a minute at most, and it takes no more than a
+// hundredth of the time.
 const (
 	probeSamples  = 20
 	probeInterval = time.Minute

@@ -10,7 +10,8 @@ import (
 	"searchd/store"
 )
 
-// stored is the collection's vectors as a graph of codes reads them: those of the store, and those that leave it.
+// stored is the collection's vectors as a graph of codes reads them: those of the store, and those
+// that leave it.
 type stored struct {
 	store   *store.Store
 	id      uint32
@@ -45,8 +46,9 @@ func (s stored) Read(ctx context.Context, slots []uint32, each func(i int, v []f
 	})
 }
 
-// leaving holds the vectors of documents that are being replaced, from before the commit takes them out of the store until the
-// graph has those that come in their place, so that the documents are found meanwhile.
+// leaving holds the vectors of documents that are being replaced, from before the commit takes them
+// out of the store until the graph has those that come in their place, so that the documents are
+// found meanwhile.
 type leaving struct {
 	mu struct {
 		sync.RWMutex
@@ -71,8 +73,8 @@ func (l *leaving) vector(slot uint32) ([]float32, bool) {
 	return v, ok
 }
 
-// keepLeaving reads the vectors that writes are about to replace, where the graph does not hold them. What cannot be read is
-// missed for a moment, no more. The caller holds c.write.
+// keepLeaving reads the vectors that writes are about to replace, where the graph does not hold
+// them. What cannot be read is missed for a moment, no more. The caller holds c.write.
 func (c *collection) keepLeaving(ctx context.Context, writes []backend.Write) {
 	if c.source == nil && c.rebuild.graph.Load() == nil {
 		return

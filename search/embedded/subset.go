@@ -28,8 +28,9 @@ const (
 // Select returns the documents that pass a filter, contain phrases and lack others.
 //
 //  1. The filter, and the words that must or must not occur, are answered from the postings.
-//  2. Of phrases the postings tell only which documents have all their words in one field. The texts of these are read from the
-//     store and analysed again, up to the bounds above, best BM25 first; what is beyond the bounds is left out.
+//  2. Of phrases the postings tell only which documents have all their words in one field. The
+//     texts of these are read from the store and analysed again, up to the bounds above, best BM25
+//     first; what is beyond the bounds is left out.
 //  3. All documents are those of the store, whether or not the keyword index has them yet.
 func (b *Backend) Select(ctx context.Context, s backend.SelectRequest) (*backend.Selection, error) {
 	c, release, err := b.collection(ctx, s.Collection)
@@ -105,7 +106,8 @@ func (b *Backend) Select(ctx context.Context, s backend.SelectRequest) (*backend
 	return sel, nil
 }
 
-// numbered returns a filter in which the ids of documents are numbers, as the keyword index takes it.
+// numbered returns a filter in which the ids of documents are numbers, as the keyword index takes
+// it.
 func (c *collection) numbered(ctx context.Context, e filter.Expr) (out filter.Expr, err error) {
 	err = c.store.View(ctx, c.id, func(tx *store.Tx) error {
 		out, err = withNumbers(tx, e)

@@ -9,7 +9,8 @@ import (
 	"searchd/search/backend"
 )
 
-// TestPhraseBounds reads fewer texts than have all words of a phrase: the best are read, and what is left out is said.
+// TestPhraseBounds reads fewer texts than have all words of a phrase: the best are read, and what
+// is left out is said.
 func TestPhraseBounds(t *testing.T) {
 	b, c := openThree(t)
 	var writes []backend.Write

@@ -9,7 +9,8 @@ import (
 // Vault is the small values of a data folder that is opened for them alone.
 type Vault struct{ store *store.Store }
 
-// OpenVault opens the small values of a data folder; nothing else of it is read. The folder is made if it is missing, unless mustExist.
+// OpenVault opens the small values of a data folder; nothing else of it is read. The folder is made
+// if it is missing, unless mustExist.
 func OpenVault(dir string, mustExist bool) (Vault, error) {
 	s, err := store.Open(dir, storeOptions(mustExist))
 	return Vault{s}, translate(err)

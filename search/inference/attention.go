@@ -10,7 +10,8 @@ import (
 	"searchd/search/fault"
 )
 
-// MaxAttentionTokens is where [Service.Attention] cuts a text: the weights grow with the square of its length.
+// MaxAttentionTokens is where [Service.Attention] cuts a text: the weights grow with the square of
+// its length.
 const MaxAttentionTokens = encoder.MaxInspectTokens
 
 // AttentionOptions say what is shown of a text's way through the layers.
@@ -25,8 +26,8 @@ type AttentionOptions struct {
 	WithOptions EmbedOptions // of the second text
 }
 
-// Bounds of [AttentionOptions].Maps: the text is cut at MaxMapTokens, or sooner where so many layers and heads would take more than
-// maxMapBytes.
+// Bounds of [AttentionOptions].Maps: the text is cut at MaxMapTokens, or sooner where so many
+// layers and heads would take more than maxMapBytes.
 const (
 	MaxMapTokens = 128
 	maxMapBytes  = 4 << 20
@@ -50,8 +51,9 @@ type Attention struct {
 	LayerCosines []float64 // [layers+1]: of the pooled states of the text and of With after each layer, of the embeddings first
 }
 
-// Attention runs a text through the checkpoint and shows the attention weights of one layer. It returns a [fault.FieldError] for a layer or
-// head that is not there and [ErrUnsupported] where there are none.
+// Attention runs a text through the checkpoint and shows the attention weights of one layer. It
+// returns a [fault.FieldError] for a layer or head that is not there and [ErrUnsupported] where
+// there are none.
 func (s *Service) Attention(ctx context.Context, text string, o AttentionOptions) (*Attention, error) {
 	c, err := s.checkpoint()
 	if err != nil {
@@ -113,7 +115,8 @@ type TokenShares struct {
 	Shares    []float64
 }
 
-// Contributions splits the cosine of two texts over the tokens of each. It is exact, and [ErrUnsupported] where it cannot be.
+// Contributions splits the cosine of two texts over the tokens of each. It is exact, and
+// [ErrUnsupported] where it cannot be.
 func (s *Service) Contributions(ctx context.Context, texts [2]string, o [2]EmbedOptions) (*Contribution, error) {
 	c, err := s.checkpoint()
 	if err != nil {

@@ -11,17 +11,21 @@ import (
 	"searchd/search/fault"
 )
 
-// collector gathers the texts of requests that come at the same time into batches, since a batch of many short texts costs less than
-// each of them alone.
+// collector gathers the texts of requests that come at the same time into batches, since a batch of
+// many short texts costs less than each of them alone.
 //
 // The rules:
-//  1. While fewer calls run than there are cores, a request is encoded at once, by its own goroutine: a lone request waits for nobody.
-//  2. Otherwise it joins a queue. Whoever finishes takes from its head as many requests of the same options as fit a token budget, and
-//     encodes them together. So batches grow with the load, and no timer is needed.
-//  3. Queries of searches have as many calls of their own, and the head of the queue: none waits for the end of a large batch of texts.
-//  4. A large request is cut into parts of the budget which queue one after another, so that it does not keep others out.
-//  5. Texts that would make the queue longer than maxQueued tokens are refused with [ErrBusy]. Queries are not: searches have bounds of
-//     their own.
+//  1. While fewer calls run than there are cores, a request is encoded at once, by its own
+//     goroutine: a lone request waits for nobody.
+//  2. Otherwise it joins a queue. Whoever finishes takes from its head as many requests of the same
+//     options as fit a token budget, and encodes them together. So batches grow with the load, and
+//     no timer is needed.
+//  3. Queries of searches have as many calls of their own, and the head of the queue: none waits
+//     for the end of a large batch of texts.
+//  4. A large request is cut into parts of the budget which queue one after another, so that it
+//     does not keep others out.
+//  5. Texts that would make the queue longer than maxQueued tokens are refused with [ErrBusy].
+//     Queries are not: searches have bounds of their own.
 //
 // A batch ends early when all its requests have been given up.
 type collector struct {
@@ -39,7 +43,8 @@ type collector struct {
 	}
 }
 
-// MaxBatchTokens is how many tokens, as estimate sees them, the texts of different requests may have to be encoded together.
+// MaxBatchTokens is how many tokens, as estimate sees them, the texts of different requests may
+// have to be encoded together.
 const MaxBatchTokens = 8192
 
 // Bounds of a part of a request in texts, and of the queue in tokens.
@@ -118,7 +123,8 @@ func (c *collector) query(ctx context.Context, text string) (*Embeddings, error)
 	return c.submit(ctx, &pending{texts: []string{text}, o: EmbedOptions{Query: true}, tokens: tokens, urgent: true, done: make(chan collected, 1)})
 }
 
-// estimate guesses the tokens of a text: counting them would cost as much as a fiftieth of encoding it.
+// estimate guesses the tokens of a text: counting them would cost as much as a fiftieth of encoding
+// it.
 func estimate(text string, limit int) int {
 	n := len(text)/4 + 2
 	if limit > 0 {
@@ -167,7 +173,8 @@ func (c *collector) calls(urgent bool) *int {
 	return &c.mu.running
 }
 
-// leave gives p up: it takes p out of the queue, or stops its batch where p is the last that anybody waits for.
+// leave gives p up: it takes p out of the queue, or stops its batch where p is the last that
+// anybody waits for.
 func (c *collector) leave(p *pending) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -184,7 +191,8 @@ func (c *collector) leave(p *pending) {
 	}
 }
 
-// next hands the caller's place to a goroutine that works off the queries, or the texts, of the queue, or gives it up where none waits.
+// next hands the caller's place to a goroutine that works off the queries, or the texts, of the
+// queue, or gives it up where none waits.
 func (c *collector) next(urgent bool) {
 	ctx, b := c.take(urgent)
 	if b == nil {
@@ -198,7 +206,8 @@ func (c *collector) next(urgent bool) {
 	}()
 }
 
-// take returns the next batch of queries, or of texts, and its context; nil, with one call less, where none waits.
+// take returns the next batch of queries, or of texts, and its context; nil, with one call less,
+// where none waits.
 func (c *collector) take(urgent bool) (context.Context, *batch) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -225,7 +234,8 @@ func (c *collector) take(urgent bool) (context.Context, *batch) {
 	return ctx, b
 }
 
-// run encodes a batch and answers its requests. Where it fails, each is tried alone, so that one does not fail for another.
+// run encodes a batch and answers its requests. Where it fails, each is tried alone, so that one
+// does not fail for another.
 func (c *collector) run(ctx context.Context, b *batch) {
 	if len(b.members) > 1 && c.together(ctx, b.members) == nil {
 		return
@@ -296,7 +306,8 @@ func (c *collector) count(texts, tokens int) {
 	c.batchTokens.add(tokens)
 }
 
-// embed calls the embedder. It runs in goroutines of the collector's own too, where a panic would end the process.
+// embed calls the embedder. It runs in goroutines of the collector's own too, where a panic would
+// end the process.
 func (c *collector) embed(ctx context.Context, texts []string, o EmbedOptions) (r *Embeddings, err error) {
 	defer func() {
 		if v := recover(); v != nil {

@@ -9,7 +9,8 @@ import (
 	"searchd/models"
 )
 
-// BenchmarkConcurrentQueries compares 32 clients that each embed one short text at a time, through the collector and without it.
+// BenchmarkConcurrentQueries compares 32 clients that each embed one short text at a time, through
+// the collector and without it.
 func BenchmarkConcurrentQueries(b *testing.B) {
 	c, err := models.Open("", encoder.Options{})
 	if err != nil {

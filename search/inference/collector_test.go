@@ -14,7 +14,8 @@ import (
 	"searchd/search/fault"
 )
 
-// slowEmbedder gives each text a vector of its own, and each call its number; calls wait until they are let go.
+// slowEmbedder gives each text a vector of its own, and each call its number; calls wait until they
+// are let go.
 type slowEmbedder struct {
 	mu      sync.Mutex
 	batches [][]string
@@ -125,7 +126,8 @@ func TestCollectorGathersWhatWaits(t *testing.T) {
 	}
 }
 
-// rests returns when no call is under way and none waits: the answers of a batch are there before its goroutine has ended.
+// rests returns when no call is under way and none waits: the answers of a batch are there before
+// its goroutine has ended.
 func rests(t *testing.T, c *collector) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Microsecond) {
@@ -264,8 +266,8 @@ func TestCollectorOneFailureIsNotAll(t *testing.T) {
 	}
 }
 
-// TestCollectorTimes: what the texts took to become tokens is summed over the parts of a request, shared by those that are encoded together, and no
-// part of the rest.
+// TestCollectorTimes: what the texts took to become tokens is summed over the parts of a request,
+// shared by those that are encoded together, and no part of the rest.
 func TestCollectorTimes(t *testing.T) {
 	const each = 20 * time.Millisecond
 	s := newSlow()

@@ -21,13 +21,16 @@ import (
 
 // Embedder turns texts into vectors. Implementations are safe for concurrent use.
 type Embedder interface {
-	// Embed returns a vector for each text, in their order, each with Model().Dimension components, or o.Dimensions where that is not 0.
-	// Of the result Vectors alone is needed. Passages and queries are given unit length by the engine, [Engine.Embed] answers vectors as
-	// they are; one of zeros has no direction and is refused.
+	// Embed returns a vector for each text, in their order, each with Model().Dimension components,
+	// or o.Dimensions where that is not 0. Of the result Vectors alone is needed. Passages and
+	// queries are given unit length by the engine, [Engine.Embed] answers vectors as they are; one
+	// of zeros has no direction and is refused.
 	Embed(ctx context.Context, texts []string, o EmbedOptions) (*Embeddings, error)
 	CountTokens(text string) int // special tokens not included; by it texts are cut into passages of MaxTokens
-	// Model identifies the vectors: a collection is searched with an Embedder of the same SHA256 (any string), Dimension and Pooling, the same
-	// Parts where it has any, and a MaxTokens that passages have room in; with any other in keyword mode alone ([ErrModelMismatch]). Dimension and MaxTokens must be above 0.
+	// Model identifies the vectors: a collection is searched with an Embedder of the same SHA256
+	// (any string), Dimension and Pooling, the same Parts where it has any, and a MaxTokens that
+	// passages have room in; with any other in keyword mode alone ([ErrModelMismatch]). Dimension
+	// and MaxTokens must be above 0.
 	Model() ModelInfo
 	Calibration() models.Calibration
 }
@@ -48,8 +51,9 @@ func checkEmbedder(e Embedder) (models.Calibration, error) {
 	return c, wrong.Err()
 }
 
-// Reader is an [Embedder] that can tell whether a text means anything to it. A query that does not is searched for by words alone: all of which nothing is known
-// have the same vector, and would be found as each other's likes.
+// Reader is an [Embedder] that can tell whether a text means anything to it. A query that does not
+// is searched for by words alone: all of which nothing is known have the same vector, and would be
+// found as each other's likes.
 type Reader interface {
 	// Reads reports whether a token of the text is known.
 	Reads(text string) bool
@@ -114,7 +118,8 @@ type Embeddings struct {
 	Truncated []bool // texts longer than the checkpoint takes
 	Model     ModelInfo
 
-	// Times; of a large request, summed over its parts. Requests that were encoded together have the same but for Queue.
+	// Times; of a large request, summed over its parts. Requests that were encoded together have
+	// the same but for Queue.
 	Queue        time.Duration // waited for others
 	Tokenization time.Duration // the texts took to become tokens; 0 where the Embedder does not say
 	Inference    time.Duration // encoded from then on
@@ -126,8 +131,8 @@ type checkpointEmbedder struct {
 	tokens     func() *maxsim.Table // made when it is asked for first
 }
 
-// tokenTableBytes bounds the table of token vectors. Multilingual vocabularies would take hundreds of megabytes: texts are not
-// compared token by token with these.
+// tokenTableBytes bounds the table of token vectors. Multilingual vocabularies would take hundreds
+// of megabytes: texts are not compared token by token with these.
 const tokenTableBytes = 64 << 20
 
 // NewEmbedder returns the Embedder that runs a checkpoint.
@@ -173,7 +178,8 @@ func (e checkpointEmbedder) Knows(word string) bool {
 	return strings.EqualFold(strings.TrimLeft(token, "▁Ġ"), word) // not the unknown token
 }
 
-// Reads implements [Reader]. The unknown token is a special one, as are those that a query would have to spell out.
+// Reads implements [Reader]. The unknown token is a special one, as are those that a query would
+// have to spell out.
 func (e checkpointEmbedder) Reads(text string) bool {
 	t := e.checkpoint.Tokenizer()
 	return slices.ContainsFunc(e.Tokens(text), func(id int32) bool { return t.Decode([]int32{id}, true) != "" })
@@ -198,7 +204,8 @@ func (e checkpointEmbedder) Model() ModelInfo {
 		Parts: i.Parts, PassageTokens: min(passage, most)}
 }
 
-// Normalize scales v to unit length in place. It reports false for a vector without a direction: zero, NaN or infinite.
+// Normalize scales v to unit length in place. It reports false for a vector without a direction:
+// zero, NaN or infinite.
 func Normalize(v []float32) bool {
 	var sum float64
 	for _, x := range v {
@@ -225,7 +232,8 @@ func newQueryCache(size int) *queryCache {
 	return &queryCache{lru: newLRU(size, func(string, []float32) int { return 1 })}
 }
 
-// vector returns the unit vector of a query, which the caller must not change, and how long the query took to become tokens: 0 where it was known.
+// vector returns the unit vector of a query, which the caller must not change, and how long the
+// query took to become tokens: 0 where it was known.
 func (c *queryCache) vector(ctx context.Context, e *collector, text string) (v []float32, tokenization time.Duration, err error) {
 	if v, ok := c.get(text); ok {
 		c.hits.Add(1)
@@ -244,7 +252,8 @@ func (c *queryCache) vector(ctx context.Context, e *collector, text string) (v [
 	return v, r.Tokenization, nil
 }
 
-// prepare encodes those of texts that are not known, together. One without a direction is left to vector.
+// prepare encodes those of texts that are not known, together. One without a direction is left to
+// vector.
 func (c *queryCache) prepare(ctx context.Context, e *collector, texts []string) {
 	var unknown []string
 	seen := map[string]bool{}

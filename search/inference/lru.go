@@ -5,7 +5,8 @@ import (
 	"sync"
 )
 
-// lru keeps values by key up to a budget; what was used least recently is dropped first. It is safe for concurrent use.
+// lru keeps values by key up to a budget; what was used least recently is dropped first. It is safe
+// for concurrent use.
 type lru[K comparable, V any] struct {
 	budget int
 	cost   func(K, V) int

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestLRUBudget keeps more than the budget holds: the cost stays within it, and what was used last stays.
+// TestLRUBudget keeps more than the budget holds: the cost stays within it, and what was used last
+// stays.
 func TestLRUBudget(t *testing.T) {
 	c := newLRU(10_000, func(key string, v []int) int { return len(key) + 8*len(v) })
 	for i := range 500 {

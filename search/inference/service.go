@@ -1,6 +1,7 @@
-// Package inference turns texts into vectors: it runs checkpoints, gathers requests into batches, makes bulk work give way to
-// searches, keeps what was encoded before, re-ranks pairs, and shows how a checkpoint reads a text. It knows nothing of
-// collections and documents, but for [Made], which says by which checkpoint vectors were made.
+// Package inference turns texts into vectors: it runs checkpoints, gathers requests into batches,
+// makes bulk work give way to searches, keeps what was encoded before, re-ranks pairs, and shows
+// how a checkpoint reads a text. It knows nothing of collections and documents, but for [Made],
+// which says by which checkpoint vectors were made.
 package inference
 
 import (
@@ -16,8 +17,8 @@ import (
 	"searchd/search/fault"
 )
 
-// Service answers requests for vectors, tokens, scores and the like, besides those of searches and of documents. It is safe
-// for concurrent use.
+// Service answers requests for vectors, tokens, scores and the like, besides those of searches and
+// of documents. It is safe for concurrent use.
 type Service struct {
 	embedder  Embedder
 	collector *collector    // the embedder for requests, which it gathers into batches
@@ -26,7 +27,8 @@ type Service struct {
 	own       *Encoding
 }
 
-// NewService returns the service of an engine's own checkpoint. Without a sparse encoder the checkpoint is one where it can.
+// NewService returns the service of an engine's own checkpoint. Without a sparse encoder the
+// checkpoint is one where it can.
 func NewService(own *Encoding, reranker Reranker, sparse SparseEncoder) *Service {
 	if c, ok := own.Embedder.(checkpointEmbedder); ok && sparse == nil && c.checkpoint.Info().Sparse {
 		sparse = c.checkpoint
@@ -79,7 +81,8 @@ type EncoderInfo struct {
 	Reranker   *RerankerInfo     `json:"reranker,omitempty"`
 }
 
-// Encoder describes what the engine's checkpoints can do. Of an [Embedder] that is no checkpoint it knows little.
+// Encoder describes what the engine's checkpoints can do. Of an [Embedder] that is no checkpoint it
+// knows little.
 func (s *Service) Encoder() EncoderInfo {
 	i := EncoderInfo{Precision: encoder.Float32.String(), Sparse: s.sparse != nil}
 	if c, ok := s.embedder.(checkpointEmbedder); ok {
@@ -98,8 +101,9 @@ func (s *Service) Encoder() EncoderInfo {
 	return i
 }
 
-// Embed encodes texts with the engine's checkpoint, together with those of other requests where that saves time. Any number of texts
-// may be given. It returns [ErrBusy] where too much is waiting already.
+// Embed encodes texts with the engine's checkpoint, together with those of other requests where
+// that saves time. Any number of texts may be given. It returns [ErrBusy] where too much is waiting
+// already.
 func (s *Service) Embed(ctx context.Context, texts []string, o EmbedOptions) (*Embeddings, error) {
 	if err := s.checkDimensions(o); err != nil {
 		return nil, err
@@ -115,7 +119,8 @@ func (s *Service) checkDimensions(o EmbedOptions) error {
 	return nil
 }
 
-// EmbedIDs encodes texts that are tokens already, special tokens included, as [Service.Tokenize] gives them. Of o Dimensions and Truncate count.
+// EmbedIDs encodes texts that are tokens already, special tokens included, as [Service.Tokenize]
+// gives them. Of o Dimensions and Truncate count.
 func (s *Service) EmbedIDs(ctx context.Context, ids [][]int32, o EmbedOptions) (*Embeddings, error) {
 	if err := s.checkDimensions(o); err != nil {
 		return nil, err
@@ -142,11 +147,13 @@ type TokenVectors struct {
 	Tokenization time.Duration // as of Embeddings
 }
 
-// MaxTokenValues bounds the numbers that one call of [Service.EmbedTokens] returns: 10,922 tokens of 384 numbers each.
+// MaxTokenValues bounds the numbers that one call of [Service.EmbedTokens] returns: 10,922 tokens
+// of 384 numbers each.
 const MaxTokenValues = 4 << 20
 
-// EmbedTokens returns the vector of each token of each text. It returns [ErrUnsupported] where the checkpoint has no layers, and refuses texts
-// with more tokens than MaxTokenValues allows before it encodes any.
+// EmbedTokens returns the vector of each token of each text. It returns [ErrUnsupported] where the
+// checkpoint has no layers, and refuses texts with more tokens than MaxTokenValues allows before it
+// encodes any.
 func (s *Service) EmbedTokens(ctx context.Context, texts []string, ids [][]int32, o EmbedOptions) (*TokenVectors, error) {
 	c, err := s.checkpoint()
 	if err != nil {
@@ -200,7 +207,8 @@ func (e checkpointEmbedder) checkTokens(ctx context.Context, texts []string, ids
 	return nil
 }
 
-// EmbedSparse returns sparse vectors. It returns [ErrUnsupported] without a checkpoint that gives them.
+// EmbedSparse returns sparse vectors. It returns [ErrUnsupported] without a checkpoint that gives
+// them.
 func (s *Service) EmbedSparse(ctx context.Context, texts []string, o EmbedOptions) (*encoder.SparseResult, error) {
 	if s.sparse == nil {
 		return nil, fmt.Errorf("%w: the server has no checkpoint that gives sparse vectors; start it with --sparse-model and a SPLADE checkpoint", fault.ErrUnsupported)
@@ -224,7 +232,8 @@ type Tokenization struct {
 	Tokens []Token
 }
 
-// Tokenize cuts texts into tokens, however long they are, with or without the special tokens around them.
+// Tokenize cuts texts into tokens, however long they are, with or without the special tokens around
+// them.
 func (s *Service) Tokenize(ctx context.Context, texts []string, special bool, o EmbedOptions) ([]Tokenization, error) {
 	c, err := s.checkpoint()
 	if err != nil {
@@ -295,7 +304,8 @@ func (e checkpointEmbedder) promptText(o EmbedOptions) (string, error) {
 	}
 }
 
-// checkpoint returns the engine's checkpoint, which tests and backends may have replaced by another [Embedder].
+// checkpoint returns the engine's checkpoint, which tests and backends may have replaced by another
+// [Embedder].
 func (s *Service) checkpoint() (checkpointEmbedder, error) {
 	c, ok := s.embedder.(checkpointEmbedder)
 	if !ok {

@@ -12,11 +12,13 @@ import (
 //
 // The rules:
 //  1. While nobody searches, bulk work runs in large parts, one after another, on all cores.
-//  2. While somebody searches, it runs in small parts, of about one passage, so that a query does not wait long for a core, and after each
-//     it pauses: bulkRest times as long as the part took, so that most searches meet none, and on for as long as somebody searches, at most
-//     bulkPause times as long. So bulk work has a quarter of the machine in the gaps between searches, and a tenth where there are none.
-//  3. The pause is made before the next part of the same Pace, whoever has that: a single document that is written now and then waits for
-//     none, and for no import.
+//  2. While somebody searches, it runs in small parts, of about one passage, so that a query does
+//     not wait long for a core, and after each it pauses: bulkRest times as long as the part took,
+//     so that most searches meet none, and on for as long as somebody searches, at most bulkPause
+//     times as long. So bulk work has a quarter of the machine in the gaps between searches, and a
+//     tenth where there are none.
+//  3. The pause is made before the next part of the same Pace, whoever has that: a single document
+//     that is written now and then waits for none, and for no import.
 type Throttle struct {
 	searches atomic.Int64 // under way
 	last     atomic.Int64 // Unix nanoseconds of the end of the last one

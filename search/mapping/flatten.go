@@ -15,10 +15,11 @@ import (
 // flattener collects the values of a document under dotted names.
 //
 //  1. A member of an object has the name of the object, a dot, and its own.
-//  2. Each element of a list is a value of the list's name, those of lists in it too. An object in a list is as if it stood there alone:
-//     {"v": [{"color": "red"}, {"color": "blue"}]} gives v.color two values.
-//  3. Where several ways lead to one name, as in {"a.b": 1, "a": {"b": 2}}, all values count, those of the member first whose own name is
-//     first in the order of bytes.
+//  2. Each element of a list is a value of the list's name, those of lists in it too. An object in
+//     a list is as if it stood there alone: {"v": [{"color": "red"}, {"color": "blue"}]} gives
+//     v.color two values.
+//  3. Where several ways lead to one name, as in {"a.b": 1, "a": {"b": 2}}, all values count, those
+//     of the member first whose own name is first in the order of bytes.
 //  4. null is no value.
 type flattener struct {
 	leaves  map[string]*leaf
@@ -101,7 +102,8 @@ func (f *flattener) list(name string, list []any, depth int) error {
 	return nil
 }
 
-// refuse returns the error about a value, whose path its callers put before it, or nil where what is wrong is left out.
+// refuse returns the error about a value, whose path its callers put before it, or nil where what
+// is wrong is left out.
 func (f *flattener) refuse(value any, allowed string) error {
 	if f.lenient {
 		return nil
@@ -109,7 +111,8 @@ func (f *flattener) refuse(value any, allowed string) error {
 	return &Refusal{Value: value, Allowed: allowed}
 }
 
-// within puts a step before the path of a refusal: what is refused was found within the member or the element.
+// within puts a step before the path of a refusal: what is refused was found within the member or
+// the element.
 func within(step any, err error) error {
 	if r, ok := err.(*Refusal); ok {
 		r.Path = slices.Insert(r.Path, 0, step)
@@ -117,8 +120,8 @@ func within(step any, err error) error {
 	return err
 }
 
-// text returns the strings of a leaf, one per line, and where each begins but the first. With spell numbers and booleans are as they are
-// written; else ok is false if there are any.
+// text returns the strings of a leaf, one per line, and where each begins but the first. With spell
+// numbers and booleans are as they are written; else ok is false if there are any.
 func (l *leaf) text(spell bool) (text string, starts []int, ok bool) {
 	if s, ok := l.values[0].(string); ok && len(l.values) == 1 {
 		return s, nil, true
@@ -145,8 +148,9 @@ func (l *leaf) blank() bool {
 	})
 }
 
-// words returns the strings of a leaf that have words, one per line, and "" where there is none, and where each begins but the first. Dates
-// alone, which are found as values, and long runs of ASCII do not.
+// words returns the strings of a leaf that have words, one per line, and "" where there is none,
+// and where each begins but the first. Dates alone, which are found as values, and long runs of
+// ASCII do not.
 func (l *leaf) words() (text string, starts []int) {
 	var b lines
 	for _, v := range l.values {
@@ -181,13 +185,14 @@ func isDate(s string) bool {
 	return slices.ContainsFunc(filter.Values(room[:0], s), func(v filter.Value) bool { return v.Kind == filter.Date })
 }
 
-// isRun reports whether a string is longer than maxRunBytes, ASCII, and without white space. Scripts that put no spaces between words are
-// not ASCII.
+// isRun reports whether a string is longer than maxRunBytes, ASCII, and without white space.
+// Scripts that put no spaces between words are not ASCII.
 func isRun(s string) bool {
 	return len(s) > maxRunBytes && strings.IndexFunc(s, func(r rune) bool { return r >= utf8.RuneSelf || unicode.IsSpace(r) }) < 0
 }
 
-// filterable returns the values of a leaf as the filter index takes them: one, or a list. With long, strings of any length have a value.
+// filterable returns the values of a leaf as the filter index takes them: one, or a list. With
+// long, strings of any length have a value.
 func (l *leaf) filterable(long bool) any {
 	list := make([]any, len(l.values))
 	for i, v := range l.values {
@@ -199,7 +204,8 @@ func (l *leaf) filterable(long bool) any {
 	return list
 }
 
-// filterable returns v as the filter index takes it: string, filter.Present, bool, float64, or json.Number where that is not exact.
+// filterable returns v as the filter index takes it: string, filter.Present, bool, float64, or
+// json.Number where that is not exact.
 func filterable(v any, long bool) any {
 	switch v := v.(type) {
 	case string:

@@ -1,4 +1,5 @@
-// Package mapping says what the fields of a document are: text that is searched, values that are filtered on, or neither.
+// Package mapping says what the fields of a document are: text that is searched, values that are
+// filtered on, or neither.
 package mapping
 
 import (
@@ -40,8 +41,9 @@ type Field struct {
 }
 
 // Mapping is a collection's; fields without an entry are dynamic. The nil Mapping is all dynamic:
-// fields named in the list of wellKnown are text; in a document without any of them every string is.
-// Strings of dynamic fields that are not text, and lists of strings, are searched by words alone.
+// fields named in the list of wellKnown are text; in a document without any of them every string
+// is. Strings of dynamic fields that are not text, and lists of strings, are searched by words
+// alone.
 type Mapping map[string]Field
 
 // wellKnown lists the names that are text without being told, titles first.
@@ -53,14 +55,17 @@ var wellKnown = []string{
 // titles is how many of wellKnown stand for a document's title.
 const titles = 5
 
-// TitleWeight is what a word of a title counts in the keyword leg where the mapping does not say: so many times one of the text.
+// TitleWeight is what a word of a title counts in the keyword leg where the mapping does not say:
+// so many times one of the text.
 const TitleWeight = 2
 
-// AsideWeight is what a word of a field of [Parts].Words counts in the keyword leg. Where a file lies, whom a mail went to and which tags
-// somebody gave help to find a document, and say less about it than its text does.
+// AsideWeight is what a word of a field of [Parts].Words counts in the keyword leg. Where a file
+// lies, whom a mail went to and which tags somebody gave help to find a document, and say less
+// about it than its text does.
 const AsideWeight = 0.5
 
-// Version changes whenever [Mapping.Split] gives other Text or Words than before, so that what was indexed from them is built again.
+// Version changes whenever [Mapping.Split] gives other Text or Words than before, so that what was
+// indexed from them is built again.
 const Version = 3
 
 // TextField is one searched field of a document.
@@ -71,16 +76,18 @@ type Parts struct {
 	Text  []TextField // titles first, then by name in the order of wellKnown, then alphabetically
 	Title string      // the first title field's text; empty where there is none
 	Words []TextField // searched by words alone, in the same order as Text: no passage is cut from them, and none of them is in Text
-	// Where in its text each string of a field of Text or Words begins but the first, by name; fields of one string are left out.
+	// Where in its text each string of a field of Text or Words begins but the first, by name;
+	// fields of one string are left out.
 	Starts map[string][]int
-	// filterable: string, float64, json.Number where that is not exact, bool, filter.Present for a string that is too long to be compared,
-	// []any of these; nested names joined with dots
+	// filterable: string, float64, json.Number where that is not exact, bool, filter.Present for a
+	// string that is too long to be compared, []any of these; nested names joined with dots
 	Values  map[string]any
 	Blank   bool     // no field of any type holds more than white space
 	NotText []string // of a document without text: fields of usual names that would be it if they held strings
 }
 
-// ErrDocument is what every refused document matches. What follows it in the text of an error, a [Refusal] apart, says what is allowed.
+// ErrDocument is what every refused document matches. What follows it in the text of an error, a
+// [Refusal] apart, says what is allowed.
 var ErrDocument = errors.New("document refused")
 
 // Refusal says which value of a document is wrong, and what is allowed. It matches [ErrDocument].
@@ -121,8 +128,9 @@ func PathText(path []any) string {
 // Is makes errors.Is(err, ErrDocument) true.
 func (r *Refusal) Is(target error) bool { return target == ErrDocument }
 
-// Split takes the JSON object apart, as [flattener] says. Numbers beyond float64, more than [MaxFields] names, more than [MaxListValues]
-// values of one of them and deeper nesting than [MaxDepth] are refused with a [Refusal].
+// Split takes the JSON object apart, as [flattener] says. Numbers beyond float64, more than
+// [MaxFields] names, more than [MaxListValues] values of one of them and deeper nesting than
+// [MaxDepth] are refused with a [Refusal].
 func (m Mapping) Split(fields []byte) (Parts, error) {
 	if len(fields) > MaxDocument {
 		return Parts{}, fmt.Errorf("%w: at most %d bytes of JSON, not %d", ErrDocument, MaxDocument, len(fields))
@@ -130,7 +138,8 @@ func (m Mapping) Split(fields []byte) (Parts, error) {
 	return m.split(fields, &flattener{})
 }
 
-// SplitStored takes a stored document apart: one that was accepted, perhaps when other limits held. What is beyond a limit is left out.
+// SplitStored takes a stored document apart: one that was accepted, perhaps when other limits held.
+// What is beyond a limit is left out.
 func (m Mapping) SplitStored(fields []byte) (Parts, error) {
 	return m.split(fields, &flattener{lenient: true})
 }
@@ -242,7 +251,8 @@ func (p Parts) Field(name string) (TextField, bool) {
 	return TextField{}, false
 }
 
-// IsTitle reports whether a text field is the document's title. Others of such names are text like any other.
+// IsTitle reports whether a text field is the document's title. Others of such names are text like
+// any other.
 func (p Parts) IsTitle(name string) bool {
 	return len(p.Text) > 0 && p.Text[0].Name == name && IsTitle(name)
 }

@@ -17,12 +17,14 @@ type Span struct{ Start, End int }
 //
 // The rules, in order:
 //  1. A heading starts a passage, unless the passage so far has nothing but headings.
-//  2. Units (sentences; lines in text without sentences) are packed until the next one does not fit. A line break that only keeps lines short
-//     ends no unit that fits, see [unwrapped].
-//  3. A paragraph that fits whole is not torn apart when the passage before it is at least half full.
+//  2. Units (sentences; lines in text without sentences) are packed until the next one does not
+//     fit. A line break that only keeps lines short ends no unit that fits, see [unwrapped].
+//  3. A paragraph that fits whole is not torn apart when the passage before it is at least half
+//     full.
 //  4. A unit longer than the budget is cut at words, a word longer than the budget at runes.
 //
-// Passages do not overlap, hold no white space at their ends, and together hold every word of the text.
+// Passages do not overlap, hold no white space at their ends, and together hold every word of the
+// text.
 type Cutter struct {
 	Budget int                   // tokens per passage, special tokens not included; at least 1
 	Count  func(text string) int // tokens of a text, special tokens not included
@@ -81,8 +83,8 @@ func (c Cutter) units(text string) []unit {
 	return out
 }
 
-// eachSentence calls f with the sentences of text in order, without white space at their ends, and the number of their paragraph. A
-// heading line is no part of a sentence; its own are marked.
+// eachSentence calls f with the sentences of text in order, without white space at their ends, and
+// the number of their paragraph. A heading line is no part of a sentence; its own are marked.
 func eachSentence(text string, f func(s Span, paragraph int, heading bool)) {
 	paragraph := 0
 	for start := 0; start < len(text); {
@@ -118,8 +120,10 @@ func (c Cutter) appendUnit(out []unit, text string, s Span, paragraph int, headi
 	return out
 }
 
-// Fit returns the length of the longest prefix of text that fits the budget and ends at a word, or, where the first word does not fit, at a rune, and its
-// tokens. It looks for it in twice as many bytes as long as they fit: what is counted is not the whole of a long text, and what it returns some twenty times.
+// Fit returns the length of the longest prefix of text that fits the budget and ends at a word, or,
+// where the first word does not fit, at a rune, and its tokens. It looks for it in twice as many
+// bytes as long as they fit: what is counted is not the whole of a long text, and what it returns
+// some twenty times.
 func (c Cutter) Fit(text string) (end, tokens int) {
 	counted := map[int]int{} // tokens by end: the last steps of the search are within one word
 	fits := func(end int) bool {
@@ -161,7 +165,8 @@ func RuneEnd(text string, i int) int {
 	return min(i, len(text))
 }
 
-// paragraphEnd returns where the paragraph at start ends and where the next begins: at a line of white space.
+// paragraphEnd returns where the paragraph at start ends and where the next begins: at a line of
+// white space.
 func paragraphEnd(text string, start int) (end, next int) {
 	for at := start; ; {
 		i := strings.IndexByte(text[at:], '\n')

@@ -83,7 +83,8 @@ func TestCutKeepsEveryWord(t *testing.T) {
 	})
 }
 
-// TestCutIsLinear: of a text no more is counted than its length some times, however much of it is no token.
+// TestCutIsLinear: of a text no more is counted than its length some times, however much of it is
+// no token.
 func TestCutIsLinear(t *testing.T) {
 	rest := strings.Repeat(" word", 50_000)
 	for name, text := range map[string]string{

@@ -8,14 +8,17 @@ import (
 	"unicode/utf8"
 )
 
-// unwrapped returns text with spaces in the place of line breaks that only keep lines short, as in mail, manual pages and comments of code;
-// every byte keeps its place. The text begins at a column of its line, counted in runes.
+// unwrapped returns text with spaces in the place of line breaks that only keep lines short, as in
+// mail, manual pages and comments of code; every byte keeps its place. The text begins at a column
+// of its line, counted in runes.
 //
 // The rules, for each paragraph, item of a list and line of a heading:
-//  1. A line break is looked at where the line before it ends in no character after which lists and code go on.
+//  1. A line break is looked at where the line before it ends in no character after which lists and
+//     code go on.
 //  2. A line is full where it had no room for the first word of the next.
-//  3. Two of three breaks that are looked at must be behind full lines, and of more than one of these each third before a word in small letters: not
-//     so in most tables, logs, poems and code. Then those behind full lines only keep lines short.
+//  3. Two of three breaks that are looked at must be behind full lines, and of more than one of
+//     these each third before a word in small letters: not so in most tables, logs, poems and code.
+//     Then those behind full lines only keep lines short.
 func unwrapped(text string, column int) string {
 	var out []byte
 	block := func(start, end int) {
@@ -97,7 +100,8 @@ func wraps(text string, column int) (breaks []int) {
 	return breaks
 }
 
-// Sentences returns the sentences of a passage that begins at a column of its line; its headings only where it has nothing else.
+// Sentences returns the sentences of a passage that begins at a column of its line; its headings
+// only where it has nothing else.
 func Sentences(text string, column int) []Span {
 	var body, all []Span
 	eachSentence(unwrapped(text, column), func(s Span, _ int, heading bool) {

@@ -15,17 +15,18 @@ type Principal struct {
 	Variance []float64   // share of all variance along each axis
 }
 
-// Of the subspace iteration in New: axes beside those that are wanted, and rounds. An axis whose variance is 0.8 of that of the
-// last one kept has faded to 0.8^(2·rounds), less than a hundredth.
+// Of the subspace iteration in New: axes beside those that are wanted, and rounds. An axis whose
+// variance is 0.8 of that of the last one kept has faded to 0.8^(2·rounds), less than a hundredth.
 const (
 	spareAxes       = 8
 	principalRounds = 12
 )
 
-// New computes the first principal components of vectors [n][D], those of the largest variance, by subspace iteration: a few
-// directions, drawn with a fixed seed, are multiplied by the covariance again and again and kept orthonormal, and turned at the end so
-// that their coordinates do not correlate. It costs n·D·components per round, where all components would cost D³. The sign of an axis is
-// chosen so that its largest entry is positive. The result is the same on every run.
+// New computes the first principal components of vectors [n][D], those of the largest variance, by
+// subspace iteration: a few directions, drawn with a fixed seed, are multiplied by the covariance
+// again and again and kept orthonormal, and turned at the end so that their coordinates do not
+// correlate. It costs n·D·components per round, where all components would cost D³. The sign of an
+// axis is chosen so that its largest entry is positive. The result is the same on every run.
 func New(vectors [][]float32, components int) Principal {
 	n, d := len(vectors), len(vectors[0])
 	p := Principal{mean: make([]float64, d)}
@@ -81,8 +82,8 @@ func randomAxes(k, d int) *mat.Dense {
 	return m
 }
 
-// orthonormalize makes the rows of m orthonormal by Gram and Schmidt, twice for the digits that the first time loses. A row that depends
-// on those before it becomes zero.
+// orthonormalize makes the rows of m orthonormal by Gram and Schmidt, twice for the digits that the
+// first time loses. A row that depends on those before it becomes zero.
 func orthonormalize(m *mat.Dense) {
 	k, _ := m.Dims()
 	for i := range k {
@@ -102,8 +103,8 @@ func orthonormalize(m *mat.Dense) {
 	}
 }
 
-// turned returns the variances of coordinates [n, k] after they have been turned so that they do not correlate, largest first, and the
-// turn [k, k], whose columns are the new directions.
+// turned returns the variances of coordinates [n, k] after they have been turned so that they do
+// not correlate, largest first, and the turn [k, k], whose columns are the new directions.
 func turned(along *mat.Dense) (variances []float64, turn *mat.Dense) {
 	n, k := along.Dims()
 	covariance := mat.NewSymDense(k, nil)

@@ -10,8 +10,8 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// TestPrincipal compares the axes with what they must be: orthonormal, uncorrelated, in the order of their variance; and finds a direction
-// that was put in.
+// TestPrincipal compares the axes with what they must be: orthonormal, uncorrelated, in the order
+// of their variance; and finds a direction that was put in.
 func TestPrincipal(t *testing.T) {
 	const n, d = 200, 12
 	r := rand.New(rand.NewPCG(1, 2))
@@ -71,7 +71,8 @@ func TestPrincipal(t *testing.T) {
 	}
 }
 
-// exactVariances returns the shares of variance along all principal components, from the eigenvalues of the covariance.
+// exactVariances returns the shares of variance along all principal components, from the
+// eigenvalues of the covariance.
 func exactVariances(vectors [][]float32) []float64 {
 	data := mat.NewDense(len(vectors), len(vectors[0]), nil)
 	for i, v := range vectors {

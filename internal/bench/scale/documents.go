@@ -32,8 +32,9 @@ type record struct {
 	Tags  []string `json:"tags"`
 }
 
-// writer makes documents: the i-th is the same in every run. A third of the words of a text are those of its subject, a twentieth are names
-// that few others have, and the rest are as frequent as the words of a language are.
+// writer makes documents: the i-th is the same in every run. A third of the words of a text are
+// those of its subject, a twentieth are names that few others have, and the rest are as frequent as
+// the words of a language are.
 type writer struct {
 	common   []string
 	subjects [][]string

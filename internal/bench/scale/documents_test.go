@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// The documents are the same in every run, no two of them are, and each has as many words as it should.
+// The documents are the same in every run, no two of them are, and each has as many words as it
+// should.
 func TestDocuments(t *testing.T) {
 	const n = 3000
 	var files [2]string

@@ -1,13 +1,15 @@
 //go:build linux
 
-// Command scale measures a collection of many documents, end to end: the program ingest brings a file of them into a new data folder, searchd
-// serves it and is asked, and searchd check reads it all. It prints a Markdown table. Linux only, as it reads /proc.
+// Command scale measures a collection of many documents, end to end: the program ingest brings a
+// file of them into a new data folder, searchd serves it and is asked, and searchd check reads it
+// all. It prints a Markdown table. Linux only, as it reads /proc.
 //
 //	make build && go run ./internal/bench/scale --dir DIR --documents 1000000
 //
-// Documents have 60 words, a title, a language, a year, a price, a date and tags, 503 bytes as JSON, and no two are the same; see writer.
-// What DIR has already is kept: a second run measures the server alone. Delete it after a run that was interrupted, and to
-// measure another number of documents.
+// Documents have 60 words, a title, a language, a year, a price, a date and tags, 503 bytes as
+// JSON, and no two are the same; see writer. What DIR has already is kept: a second run measures
+// the server alone. Delete it after a run that was interrupted, and to measure another number of
+// documents.
 package main
 
 import (
@@ -174,7 +176,8 @@ func serve(ctx context.Context, o options, w *writer, data string, out io.Writer
 	return err
 }
 
-// recall tells what the server finds of the nearest neighbors of some stored vectors, by its own metrics.
+// recall tells what the server finds of the nearest neighbors of some stored vectors, by its own
+// metrics.
 func recall(ctx context.Context, addr string, out io.Writer) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+addr+"/metrics", nil)
 	if err != nil {
@@ -214,7 +217,8 @@ var searches = []kind{
 	{"a phrase of two words", `"mode": "keyword"`, -2},
 }
 
-// ask asks a kind of searches one after another, and tells the median and the largest time of an answer and the processor time of each.
+// ask asks a kind of searches one after another, and tells the median and the largest time of an
+// answer and the processor time of each.
 func ask(ctx context.Context, pid int, addr string, queries []string, s kind, out io.Writer) error {
 	before, _, _, err := use(pid)
 	if err != nil {
@@ -261,7 +265,8 @@ func ask(ctx context.Context, pid int, addr string, queries []string, s kind, ou
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// use returns the processor time of a process, its resident bytes, and those of them that are no pages of files.
+// use returns the processor time of a process, its resident bytes, and those of them that are no
+// pages of files.
 func use(pid int) (spent time.Duration, all, own int64, err error) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

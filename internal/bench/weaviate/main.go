@@ -1,12 +1,14 @@
-// Command weaviate measures hybrid searches of searchd and of Weaviate side by side: the same documents, the same vectors, the same
-// queries, in turns; searchd is asked over HTTP in JSON, Weaviate by gRPC. It starts both servers, in folders of its own, and prints a Markdown table.
+// Command weaviate measures hybrid searches of searchd and of Weaviate side by side: the same
+// documents, the same vectors, the same queries, in turns; searchd is asked over HTTP in JSON,
+// Weaviate by gRPC. It starts both servers, in folders of its own, and prints a Markdown table.
 //
 //	go install github.com/weaviate/weaviate/cmd/weaviate-server@v1.35.2
 //	go run ./internal/bench/weaviate --searchd bin/searchd --weaviate "$(go env GOPATH)/bin/weaviate-server" --dataset DIR
 //
-// The dataset is in the BEIR layout. Documents are cut so that each is one passage, and so one vector. Weaviate gets the vectors of
-// searchd's embedded checkpoint, of documents and of queries, and no vectoriser; its settings are its defaults. The queries are those of the
-// dataset and, so that there are some hundred, the first words of documents.
+// The dataset is in the BEIR layout. Documents are cut so that each is one passage, and so one
+// vector. Weaviate gets the vectors of searchd's embedded checkpoint, of documents and of queries,
+// and no vectoriser; its settings are its defaults. The queries are those of the dataset and, so
+// that there are some hundred, the first words of documents.
 package main
 
 import (
@@ -226,7 +228,8 @@ func recall(ctx context.Context, e engine, queries []query) (float64, error) {
 	return float64(found) / float64(hits*len(queries)), nil
 }
 
-// compare prints one row. With fresh texts no cache of searchd knows the query, so that it encodes each; Weaviate has its vector always.
+// compare prints one row. With fresh texts no cache of searchd knows the query, so that it encodes
+// each; Weaviate has its vector always.
 func compare(ctx context.Context, w io.Writer, o options, ours, theirs engine, queries []query, clients int, fresh bool) error {
 	var took [2][]time.Duration
 	var span [2]time.Duration

@@ -200,7 +200,8 @@ func (s *searchd) hybrid(ctx context.Context, q query) ([]string, error) {
 	return hitIDs(hs), err
 }
 
-// nearest puts what semantic search compared token by token, its first 50 hits, back into the order of their vectors.
+// nearest puts what semantic search compared token by token, its first 50 hits, back into the order
+// of their vectors.
 func (s *searchd) nearest(ctx context.Context, q query) ([]string, error) {
 	hs, err := s.ask(ctx, map[string]any{
 		"q": q.text, "syntax": "plain", "mode": "semantic", "limit": 50, "explain": true, "passages": 0, "highlight": false, "min_similarity": -1,

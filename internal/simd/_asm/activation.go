@@ -8,7 +8,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// pool hands out constants: from registers, loaded once before the loop, where there are 32 of them; else from memory.
+// pool hands out constants: from registers, loaded once before the loop, where there are 32 of
+// them; else from memory.
 type pool struct {
 	v      isa
 	loaded map[float64]reg.VecVirtual
@@ -52,7 +53,8 @@ func (p *pool) copyOf(x float64) reg.VecVirtual {
 	return r
 }
 
-// atMost and atLeast clamp; the second operand of the instruction is what it returns for NaN, so NaN passes.
+// atMost and atLeast clamp; the second operand of the instruction is what it returns for NaN, so
+// NaN passes.
 func (p *pool) atMost(limit float64, x reg.VecVirtual)  { VMINPS(x, p.reg(limit), x) }
 func (p *pool) atLeast(limit float64, x reg.VecVirtual) { VMAXPS(x, p.reg(limit), x) }
 
@@ -74,7 +76,8 @@ const (
 	ln2Lo   = -2.12194440e-4
 )
 
-// expPolynomial approximates e^r for |r| <= ln2/2 to one unit in the last place. Source: Cephes expf.
+// expPolynomial approximates e^r for |r| <= ln2/2 to one unit in the last place. Source: Cephes
+// expf.
 var expPolynomial = []float64{1, 1, 5.0000001201e-1, 1.6666665459e-1, 4.1665795894e-2, 8.3334519073e-3, 1.3981999507e-3, 1.9875691500e-4}
 
 var expConstants = append([]float64{expLow, expHigh, log2e, ln2Hi, ln2Lo}, expPolynomial...)
@@ -110,20 +113,23 @@ func (p *pool) exp(x reg.VecVirtual) reg.VecVirtual {
 	return y
 }
 
-// exp2Polynomial approximates 2^f for |f| <= 1/2 within 3e-9. Chebyshev interpolation of degree 6, in powers of f.
+// exp2Polynomial approximates 2^f for |f| <= 1/2 within 3e-9. Chebyshev interpolation of degree 6,
+// in powers of f.
 var exp2Polynomial = []float64{1, 0.6931472067, 0.2402265092, 0.05550327227, 0.009618056679, 0.001340042818, 0.0001546144467}
 
 // magic, added to a small number, leaves its nearest integer in the low bits of the sum.
 const magic = 3 << 22
 
-// expNothing is where exp counts as 0 in a softmax, whose greatest weight is e^0: e^-60 is far below what a sum of such weights can tell,
-// and the products with numbers that become subnormal, from which the processor takes a hundred times as long, are left out with it.
+// expNothing is where exp counts as 0 in a softmax, whose greatest weight is e^0: e^-60 is far
+// below what a sum of such weights can tell, and the products with numbers that become subnormal,
+// from which the processor takes a hundred times as long, are left out with it.
 const expNothing = -60
 
 var expBelowConstants = append([]float64{expNothing, log2e, magic}, exp2Polynomial...)
 
-// expBelow replaces x, which is at most 0, by e^x, or 0 below expNothing: in fewer steps than exp, with an error of 4e-8·|x| beside that
-// of the polynomial, which is below 4e-8 in all since x·e^x stays below 0.37.
+// expBelow replaces x, which is at most 0, by e^x, or 0 below expNothing: in fewer steps than exp,
+// with an error of 4e-8·|x| beside that of the polynomial, which is below 4e-8 in all since x·e^x
+// stays below 0.37.
 func (p *pool) expBelow(x reg.VecVirtual) reg.VecVirtual {
 	const notLess = 0x15 // true for NaN
 	if !p.v.wide() {
@@ -145,8 +151,9 @@ func (p *pool) expBelow(x reg.VecVirtual) reg.VecVirtual {
 	return y
 }
 
-// geluSegments is t·Φ(-t) on [0, 5.5] in 16 pieces, within 3e-8: row i holds the coefficients of r^i for each piece n, where
-// 15.49/5.5·t = n + r with |r| <= 1/2. Chebyshev interpolation of degree 5 on each piece.
+// geluSegments is t·Φ(-t) on [0, 5.5] in 16 pieces, within 3e-8: row i holds the coefficients of
+// r^i for each piece n, where 15.49/5.5·t = n + r with |r| <= 1/2. Chebyshev interpolation of
+// degree 5 on each piece.
 var geluSegments = [6][]float64{
 	{0, 0.128275126, 0.169587508, 0.152741596, 0.110446513, 0.0673225746, 0.035298761, 0.0160783902, 0.00639645988, 0.00222950568, 0.000682157057, 0.000183443815, 4.33931236e-05, 9.03403543e-06, 1.65598703e-06, 2.67343353e-07},
 	{0.177533895, 0.0810518488, 0.00662073446, -0.0346451886, -0.0457670167, -0.0385460779, -0.0253152698, -0.0137423882, -0.00632127654, -0.00249564485, -0.000851999328, -0.000252710481, -6.53296811e-05, -1.47526052e-05, -2.91477045e-06, -5.04486025e-07},
@@ -156,8 +163,8 @@ var geluSegments = [6][]float64{
 	{0, -0.000103270999, -0.000130789253, -7.69229373e-05, 8.31782586e-07, 4.59779658e-05, 4.66053243e-05, 2.50806661e-05, 5.43551005e-06, -3.54481881e-06, -4.64134382e-06, -2.96074791e-06, -1.35769653e-06, -4.90773346e-07, -1.45319973e-07, -3.59727537e-08},
 }
 
-// geluWide keeps the coefficients of all pieces in registers, where a permutation picks each lane's: half the steps of one polynomial, and
-// a chain of five instead of 17 multiply-adds.
+// geluWide keeps the coefficients of all pieces in registers, where a permutation picks each
+// lane's: half the steps of one polynomial, and a chain of five instead of 17 multiply-adds.
 func geluWide(v isa) {
 	const limit, pieces = 5.5, 15.49 / 5.5
 	var tables []reg.VecVirtual
@@ -192,8 +199,9 @@ func geluWide(v isa) {
 	})
 }
 
-// geluTail is t·Φ(-t) on [0, 5.5] as a polynomial in u = 2t/5.5 - 1, within 4e-8: x·Φ(x) is max(x, 0) minus that of |x|.
-// Chebyshev interpolation of degree 17, in powers of u. Beyond 5.5 it stays below 1.1e-7.
+// geluTail is t·Φ(-t) on [0, 5.5] as a polynomial in u = 2t/5.5 - 1, within 4e-8: x·Φ(x) is max(x,
+// 0) minus that of |x|. Chebyshev interpolation of degree 17, in powers of u. Beyond 5.5 it stays
+// below 1.1e-7.
 var geluTail = []float64{
 	0.008194370147, -0.06057603729, 0.1912633705, -0.3087741843, 0.1789475822, 0.2617242915,
 	-0.6283229227, 0.4514880329, 0.1513838684, -0.5179120315, 0.2722125251, 0.1806585444,

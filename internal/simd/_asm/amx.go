@@ -14,9 +14,10 @@ import (
 // amxHeight is the most rows of a block: two tiles of sums, each for 16 columns, side by side.
 const amxHeight = 32
 
-// amxShapes is a configuration for each number of rows of a block from 1 to 32, 64 bytes each: palette 1; the tiles 0 to 3 are sums, 4 and
-// 5 rows of a, 6 and 7 weights. Of more than 16 rows the larger half belongs to 0, 1 and 4, the smaller to 2, 3 and 5. Up to 16 rows all
-// belong to both sets, which take turns at the steps.
+// amxShapes is a configuration for each number of rows of a block from 1 to 32, 64 bytes each:
+// palette 1; the tiles 0 to 3 are sums, 4 and 5 rows of a, 6 and 7 weights. Of more than 16 rows
+// the larger half belongs to 0, 1 and 4, the smaller to 2, 3 and 5. Up to 16 rows all belong to
+// both sets, which take turns at the steps.
 func amxShapes() Mem {
 	const name = "amxShapes"
 	m, ok := constants[name]
@@ -41,9 +42,10 @@ func amxShapes() Mem {
 	return m
 }
 
-// amx is the state of a kernel that multiplies in tiles of 16 x 16 sums: while the tiles of a block are multiplied, the sums of the block
-// before it become floats. The tile unit works beside the vector unit, but too many instructions lie between them for the processor to
-// find that out by itself.
+// amx is the state of a kernel that multiplies in tiles of 16 x 16 sums: while the tiles of a block
+// are multiplied, the sums of the block before it become floats. The tile unit works beside the
+// vector unit, but too many instructions lie between them for the processor to find that out by
+// itself.
 type amx struct {
 	v                    isa
 	single               bool             // blocks of at most 16 rows, in two sets of sums
@@ -57,8 +59,9 @@ type amx struct {
 	share, steps         Mem // rows to finish at each step; steps that are left
 }
 
-// gemmInt8AMX prints the product of gemmInt8, for blocks of more than 16 rows or for at most 16. The weights are packed as for gemmInt8:
-// 16 groups of 16 columns are a tile whose rows lie 128 bytes apart.
+// gemmInt8AMX prints the product of gemmInt8, for blocks of more than 16 rows or for at most 16.
+// The weights are packed as for gemmInt8: 16 groups of 16 columns are a tile whose rows lie 128
+// bytes apart.
 func gemmInt8AMX(single bool) {
 	name, height := "gemmInt8AMX", "17 to 32"
 	if single {
@@ -127,8 +130,9 @@ func (k *amx) shares() {
 	MOVQ(reg.RAX, k.share)
 }
 
-// multiply adds up the products of a block, finishes its share of the rows of the one before it at each step, and prefetches the next panel:
-// the first block of rows one half of it, the others the other.
+// multiply adds up the products of a block, finishes its share of the rows of the one before it at
+// each step, and prefetches the next panel: the first block of rows one half of it, the others the
+// other.
 func (k *amx) multiply() {
 	for t := range tmm(4) {
 		TILEZERO(t)
@@ -205,7 +209,8 @@ func (k *amx) upper(to reg.GPPhysical) {
 	SHRQ(Imm(1), to)
 }
 
-// store writes the tiles to the sums: rows of 32 columns, and up to 16 rows one set behind the other.
+// store writes the tiles to the sums: rows of 32 columns, and up to 16 rows one set behind the
+// other.
 func (k *amx) store() {
 	second := k.y
 	Load(Param("sums"), k.x)
@@ -222,7 +227,8 @@ func (k *amx) store() {
 	}
 }
 
-// begin makes the block whose sums were stored the one to finish. Without a bias it adds -0, which changes nothing.
+// begin makes the block whose sums were stored the one to finish. Without a bias it adds -0, which
+// changes nothing.
 func (k *amx) begin() {
 	row, height := GP64(), ptr("height")
 	MOVQ(k.row, row)
@@ -251,7 +257,8 @@ func (k *amx) begin() {
 	VMOVDQU32(constant(127), low)
 	for j := range k.masks {
 		VMOVUPS(at(scale, 64*j), k.colScale[j])
-		// s = -colSum = l + 128·h with 0 <= l < 128, as two words: one instruction then adds z·l + (z<<7)·h = z·s.
+		// s = -colSum = l + 128·h with 0 <= l < 128, as two words: one instruction then adds z·l +
+		// (z<<7)·h = z·s.
 		l := k.v.reg()
 		k.v.zero(k.offset[j])
 		VPSUBD(at(sum, 64*j), k.offset[j], k.offset[j])
@@ -269,7 +276,8 @@ func (k *amx) begin() {
 	Label("unbiased")
 }
 
-// nextPanel moves the arguments to the next 32 columns and compares the number of those left with 0.
+// nextPanel moves the arguments to the next 32 columns and compares the number of those left with
+// 0.
 func (k *amx) nextPanel() {
 	ldb := ptr("ldb")
 	ADDQ(ldb, argument("b"))

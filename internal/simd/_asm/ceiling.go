@@ -5,7 +5,8 @@ import (
 	. "github.com/mmcloughlin/avo/operand"
 )
 
-// ceilings prints loops that keep the multipliers busy without touching memory: what a kernel can reach at best.
+// ceilings prints loops that keep the multipliers busy without touching memory: what a kernel can
+// reach at best.
 func ceilings() {
 	loop := func(name, doc string, v isa, sums int, op func(x, y, acc Op)) {
 		TEXT(name, 0x4, "func(loops int)")

@@ -15,7 +15,8 @@ func byteMask(n reg.GPVirtual) reg.OpmaskVirtual {
 	return k
 }
 
-// bytesLoop runs body for each block of n bytes at offset off: 64 with VNNI, where the last one has a mask, else 16.
+// bytesLoop runs body for each block of n bytes at offset off: 64 with VNNI, where the last one has
+// a mask, else 16.
 func (v isa) bytesLoop(n, off reg.GPVirtual, body func(k *reg.OpmaskVirtual)) {
 	loop, rest, done := label("bytes"), label("rest"), label("done")
 	step := uint64(16)
@@ -56,7 +57,8 @@ func (v isa) loadBytes(from Mem, k *reg.OpmaskVirtual) reg.VecVirtual {
 
 func addInt32(a, b, to Op) { VPADDD(a, b, to) }
 
-// products adds the products of x and y to acc. With VNNI y is moved to unsigned by adding 128; the sum of 128·x corrects that.
+// products adds the products of x and y to acc. With VNNI y is moved to unsigned by adding 128; the
+// sum of 128·x corrects that.
 func (v isa) products(x, y, acc, flip reg.VecVirtual) {
 	if v.wide() {
 		VPXORD(y, flip, y)

@@ -8,8 +8,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// tileRows is the most rows that one call of gemm takes: with two columns of vectors 28 of the 32 registers of AVX-512
-// and 12 of the 16 of AVX2 hold sums.
+// tileRows is the most rows that one call of gemm takes: with two columns of vectors 28 of the 32
+// registers of AVX-512 and 12 of the 16 of AVX2 hold sums.
 func (v isa) tileRows() int {
 	if v.wide() {
 		return 14
@@ -17,8 +17,9 @@ func (v isa) tileRows() int {
 	return 6
 }
 
-// gemm prints gemm1 and gemm2: c [rows, cols] = a [rows, k] · b [k, nv vectors] + bias [cols] + residual [rows, cols].
-// The whole width of b is read; of the others only cols columns. bias and residual may be nil.
+// gemm prints gemm1 and gemm2: c [rows, cols] = a [rows, k] · b [k, nv vectors] + bias [cols] +
+// residual [rows, cols]. The whole width of b is read; of the others only cols columns. bias and
+// residual may be nil.
 func gemm(v isa, nv int) {
 	name := fmt.Sprintf("gemm%d%s", nv, v.name)
 	TEXT(name, 0x4, "func(c *float32, ldc int, a *float32, lda int, b *float32, ldb, k, rows, cols int, bias, residual *float32, ldr int, next uintptr, stride int)")
@@ -36,8 +37,9 @@ func gemm(v isa, nv int) {
 // wideRows is the most rows of one call of gemm4: 24 registers of sums.
 const wideRows = 6
 
-// gemmWide prints gemm4, for four whole vectors of columns that lie in two neighbouring panels of packed weights: for a multiply-add it loads
-// two thirds of what gemm2 loads, which counts where something else uses the core's other thread.
+// gemmWide prints gemm4, for four whole vectors of columns that lie in two neighbouring panels of
+// packed weights: for a multiply-add it loads two thirds of what gemm2 loads, which counts where
+// something else uses the core's other thread.
 func gemmWide(v isa) {
 	const nv = 4
 	name := "gemm4" + v.name
@@ -65,9 +67,10 @@ func chooseRows(most int, rows reg.GPVirtual, body func(mr int)) {
 	}
 }
 
-// gemmTile multiplies mr rows. Four vectors of columns lie in two packed panels, gap bytes apart; of one or two, where gap is nil, the rows
-// lie ldb bytes apart. With few rows several sets of sums, one per step of k, hide the latency of the multiply-add: two a cycle of four
-// cycles need eight sums in flight.
+// gemmTile multiplies mr rows. Four vectors of columns lie in two packed panels, gap bytes apart;
+// of one or two, where gap is nil, the rows lie ldb bytes apart. With few rows several sets of
+// sums, one per step of k, hide the latency of the multiply-add: two a cycle of four cycles need
+// eight sums in flight.
 func gemmTile(v isa, mr, nv int, a, b, lda, ldb, gap, k, next, stride reg.GPVirtual) {
 	sets := 1
 	for sets < 4 && sets*mr*min(nv, 2) < 8 { // four vectors would need fewer, but must have the bits of two
@@ -155,7 +158,8 @@ func panelVector(v isa, b, gap reg.GPVirtual, u, j int) Mem {
 	return m
 }
 
-// rowPointers makes one pointer for every three of mr rows, [p], [p+lda], [p+2·lda], and addresses through them.
+// rowPointers makes one pointer for every three of mr rows, [p], [p+lda], [p+2·lda], and addresses
+// through them.
 func rowPointers(mr int, a, lda reg.GPVirtual) (base []reg.GPVirtual, element func(row, disp int) Mem) {
 	base = []reg.GPVirtual{a}
 	for i := 3; i < mr; i += 3 {
@@ -173,7 +177,8 @@ func rowPointers(mr int, a, lda reg.GPVirtual) (base []reg.GPVirtual, element fu
 	}
 }
 
-// gemmStore adds bias and residual and writes the tile. Four vectors are always whole. AVX2 takes a path without masks for full tiles.
+// gemmStore adds bias and residual and writes the tile. Four vectors are always whole. AVX2 takes a
+// path without masks for full tiles.
 func gemmStore(v isa, mr, nv int, stem string, acc []reg.VecVirtual) {
 	if nv > 2 {
 		gemmStoreMasked(v, mr, nv, stem, acc, make([]*mask, nv))
@@ -249,8 +254,9 @@ func gemmStoreMasked(v isa, mr, nv int, stem string, acc []reg.VecVirtual, masks
 	RET()
 }
 
-// transpose prints transpose: dst[p·32 + i] = alpha·b[i·ldb + p] for lanes rows i of b and k columns p, k a multiple of 4.
-// Four columns of lanes rows are gathered in four registers, row 4l+i in 128-bit lane l of register i, and transposed there.
+// transpose prints transpose: dst[p·32 + i] = alpha·b[i·ldb + p] for lanes rows i of b and k
+// columns p, k a multiple of 4. Four columns of lanes rows are gathered in four registers, row 4l+i
+// in 128-bit lane l of register i, and transposed there.
 func transpose(v isa) {
 	name := "transpose" + v.name
 	TEXT(name, 0x4, "func(dst, b *float32, ldb, k int, alpha float32)")

@@ -10,7 +10,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// int8Rows is the most rows of one call of gemmInt8. AVX2 needs registers to widen the bytes, so it keeps eight sums.
+// int8Rows is the most rows of one call of gemmInt8. AVX2 needs registers to widen the bytes, so it
+// keeps eight sums.
 func (v isa) int8Rows() int {
 	if v.wide() {
 		return 14
@@ -26,8 +27,9 @@ func (v isa) vnni() string {
 	return v.name
 }
 
-// gemmInt8 prints the product of bytes: a [rows, 4·groups] unsigned, b [groups, 32 columns, 4] signed, of which two
-// vectors of columns are taken, or four whole ones in two panels, see gemmWide. The sums begin at -zero[row]·sum[col], so that they are those of a - zero.
+// gemmInt8 prints the product of bytes: a [rows, 4·groups] unsigned, b [groups, 32 columns, 4]
+// signed, of which two vectors of columns are taken, or four whole ones in two panels, see
+// gemmWide. The sums begin at -zero[row]·sum[col], so that they are those of a - zero.
 func gemmInt8(v isa, nv int) {
 	name, most, line := "gemmInt8"+v.vnni(), v.int8Rows(), nv*v.bytes
 	if nv > 2 {
@@ -90,7 +92,8 @@ func gemmInt8Tile(v isa, mr, nv, prefetched int, a, b, lda, gap, groups, next, s
 			}
 			return
 		}
-		// A lane holds the bytes k..k+3; words of k, k+2 and of k+1, k+3 multiply without the saturation of VPMADDUBSW.
+		// A lane holds the bytes k..k+3; words of k, k+2 and of k+1, k+3 multiply without the
+		// saturation of VPMADDUBSW.
 		even, odd := v.regs(nv), v.regs(nv)
 		for j := range nv {
 			VMOVDQU(at(b, 128*u+j*v.bytes), odd[j])
@@ -164,7 +167,8 @@ func gemmInt8Tile(v isa, mr, nv, prefetched int, a, b, lda, gap, groups, next, s
 // rangeSums is one set of running results of rowRange; several hide the latency of the comparisons.
 type rangeSums struct{ lo, hi, poison reg.VecVirtual }
 
-// rowRange prints the smallest and the largest element of x, and 0 if they lie on one side of it; NaN if there is one.
+// rowRange prints the smallest and the largest element of x, and 0 if they lie on one side of it;
+// NaN if there is one.
 func rowRange(v isa) {
 	TEXT("rowRange"+v.name, 0x4, "func(x *float32, n int) (lo, hi float32)")
 	Pragma("noescape")
@@ -225,7 +229,8 @@ func rowRange(v isa) {
 	RET()
 }
 
-// quantizeOrder puts the double words of four vectors that were packed to bytes in order: the packs work on 128-bit lanes.
+// quantizeOrder puts the double words of four vectors that were packed to bytes in order: the packs
+// work on 128-bit lanes.
 func (v isa) quantizeOrder() Mem {
 	name := "order" + v.name
 	m, ok := constants[name]
@@ -240,8 +245,8 @@ func (v isa) quantizeOrder() Mem {
 	return m
 }
 
-// quantizeRows prints, for each row, what steps and quantizeRowGo do: one pass for the range, one for the bytes, with the row in the
-// first-level cache in between.
+// quantizeRows prints, for each row, what steps and quantizeRowGo do: one pass for the range, one
+// for the bytes, with the row in the first-level cache in between.
 func quantizeRows(v isa) {
 	TEXT("quantizeRows"+v.name, 0x4, "func(dst *uint8, ldd int, x *float32, rows, n int, scale *float32, zero *int32)")
 	Pragma("noescape")
@@ -299,7 +304,8 @@ func quantizeRows(v isa) {
 	RET()
 }
 
-// quantizeRange returns min(0, row) and max(0, row) in lane 0 of two registers, NaN for a row with NaN or infinities.
+// quantizeRange returns min(0, row) and max(0, row) in lane 0 of two registers, NaN for a row with
+// NaN or infinities.
 func quantizeRange(v isa, x reg.GPVirtual) (lo, hi reg.VecVirtual) {
 	sets := []rangeSums{{v.reg(), v.reg(), v.reg()}, {v.reg(), v.reg(), v.reg()}}
 	none := v.reg()

@@ -10,7 +10,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// isa is a vector instruction set. Kernels are written once against it; only what the sets do not share is spelled twice.
+// isa is a vector instruction set. Kernels are written once against it; only what the sets do not
+// share is spelled twice.
 type isa struct {
 	name  string // suffix of function names
 	bytes int    // of one vector
@@ -126,7 +127,8 @@ func (v isa) and(a Op, b, to reg.VecVirtual) {
 	}
 }
 
-// reduce combines the lanes of r pairwise with op and leaves the result in lane 0 of the register that it returns.
+// reduce combines the lanes of r pairwise with op and leaves the result in lane 0 of the register
+// that it returns.
 func (v isa) reduce(r reg.VecVirtual, op func(a, b, to Op)) reg.VecVirtual {
 	if v.wide() {
 		y := YMM()
@@ -172,7 +174,8 @@ func (v isa) argEverywhere(name string) reg.VecVirtual {
 
 var constants = map[string]Mem{}
 
-// constant is a 64-byte block of read-only memory with the 32-bit pattern u in each lane: an operand for any isa.
+// constant is a 64-byte block of read-only memory with the 32-bit pattern u in each lane: an
+// operand for any isa.
 func constant(u uint32) Mem {
 	name := fmt.Sprintf("c%08x", u)
 	m, ok := constants[name]
@@ -201,7 +204,8 @@ func table(name string, values []float64) Mem {
 	return m
 }
 
-// laneMasks is 8 lanes of ones and 8 of zeros; a window of 8 that begins at 8-n selects the first n.
+// laneMasks is 8 lanes of ones and 8 of zeros; a window of 8 that begins at 8-n selects the first
+// n.
 func laneMasks() Mem {
 	m, ok := constants["lanes"]
 	if !ok {
@@ -230,8 +234,8 @@ func ptr(name string) reg.GPVirtual { return Load(Param(name), GP64()).(reg.GPVi
 
 func at(base reg.Register, disp int) Mem { return Mem{Base: base, Disp: disp} }
 
-// vectors runs body for each vector of a row of n elements: with whole vectors first, then once with a mask.
-// off is the byte offset into the row; n and off are destroyed.
+// vectors runs body for each vector of a row of n elements: with whole vectors first, then once
+// with a mask. off is the byte offset into the row; n and off are destroyed.
 func (v isa) vectors(n, off reg.GPVirtual, body func(m *mask)) {
 	loop, rest, done := label("loop"), label("rest"), label("done")
 	XORQ(off, off)

@@ -1,5 +1,5 @@
-// Command _asm prints the amd64 assembly of package simd. Run it with `go generate` in the package's folder;
-// the output is committed.
+// Command _asm prints the amd64 assembly of package simd. Run it with `go generate` in the
+// package's folder; the output is committed.
 package main
 
 import (

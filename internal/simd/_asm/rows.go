@@ -9,7 +9,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// softmax takes three passes over each row: the maximum, the exponentials with their sum, the division.
+// softmax takes three passes over each row: the maximum, the exponentials with their sum, the
+// division.
 func softmax(v isa) {
 	TEXT("softmax"+v.name, 0x4, "func(x *float32, ldx, rows, n int)")
 	Pragma("noescape")
@@ -64,7 +65,8 @@ func largest(v isa, element Mem, off reg.GPVirtual) reg.VecVirtual {
 	return v.reduce(most, maximum)
 }
 
-// expSum replaces the n elements by exp(x-top), or 0 below e^-60, where top is not below any, and returns their sum in lane 0; off is destroyed.
+// expSum replaces the n elements by exp(x-top), or 0 below e^-60, where top is not below any, and
+// returns their sum in lane 0; off is destroyed.
 func expSum(v isa, p *pool, element Mem, off reg.GPVirtual, top reg.VecVirtual) reg.VecVirtual {
 	sum := v.reg()
 	v.zero(sum)
@@ -112,7 +114,8 @@ func online(v isa) {
 // softmaxShortVectors is how many vectors of a row softmaxShort keeps in registers at most.
 const softmaxShortVectors = 8
 
-// softmaxShort prints softmax for rows that fit into registers, which are read and written once. Wide vectors only.
+// softmaxShort prints softmax for rows that fit into registers, which are read and written once.
+// Wide vectors only.
 func softmaxShort(v isa) {
 	name := "softmaxShort" + v.name
 	TEXT(name, 0x4, "func(x *float32, ldx, rows, n int)")

@@ -10,8 +10,9 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// The instructions of AMX, which neither avo nor Go's assembler knows, as bytes. Their registers must be physical, because bytes are final
-// before registers are allocated. tile_test.go compares each with what the GNU assembler makes of the same line.
+// The instructions of AMX, which neither avo nor Go's assembler knows, as bytes. Their registers
+// must be physical, because bytes are final before registers are allocated. tile_test.go compares
+// each with what the GNU assembler makes of the same line.
 
 // tmm is a tile register: up to 16 rows of up to 64 bytes, as LDTILECFG says.
 type tmm byte
@@ -49,15 +50,16 @@ func TILESTORED(t tmm, to Mem) {
 	emit(tileMem(prefixF3, 0x4b, t, to), fmt.Sprintf("TILESTORED %v, %s", t, to.Asm()), to)
 }
 
-// TDPBUSD adds to each int32 of acc the products of the unsigned bytes of a row of u and of the signed bytes of a column of s. A row of
-// s holds four bytes for each column.
+// TDPBUSD adds to each int32 of acc the products of the unsigned bytes of a row of u and of the
+// signed bytes of a column of s. A row of s holds four bytes for each column.
 func TDPBUSD(s, u, acc tmm) {
 	emit(vex(prefix66, s, false, false, 0x5e, 0xc0|byte(acc)<<3|byte(u)), fmt.Sprintf("TDPBUSD %v, %v, %v", s, u, acc))
 }
 
 func (t tmm) String() string { return fmt.Sprintf("T%d", byte(t)) }
 
-// vex is an instruction of the map 0F38 with a prefix of three bytes; x and b extend index and base.
+// vex is an instruction of the map 0F38 with a prefix of three bytes; x and b extend index and
+// base.
 func vex(prefix byte, v tmm, x, b bool, opcode, modRM byte) []byte {
 	maps := byte(0xe2)
 	if x {

@@ -8,8 +8,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// TestTileCode compares with the bytes that the GNU assembler 2.40 writes for the line that is the name; ldtilecfg is in the longer of its two
-// forms, which objdump reads as ldtilecfg (%r8,%riz,1).
+// TestTileCode compares with the bytes that the GNU assembler 2.40 writes for the line that is the
+// name; ldtilecfg is in the longer of its two forms, which objdump reads as ldtilecfg (%r8,%riz,1).
 func TestTileCode(t *testing.T) {
 	mem := func(base, index reg.GPPhysical, disp int) Mem {
 		return Mem{Base: base, Index: index, Scale: 1, Disp: disp}

@@ -6,8 +6,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// pairs runs body over a and b (or a alone, if b is nil) of n elements in blocks of four vectors, each with a sum of its own, then in single
-// vectors; it returns the total in lane 0.
+// pairs runs body over a and b (or a alone, if b is nil) of n elements in blocks of four vectors,
+// each with a sum of its own, then in single vectors; it returns the total in lane 0.
 func pairs(v isa, a, b, n reg.GPVirtual, body func(a, b Mem, m *mask, acc reg.VecVirtual)) reg.VecVirtual {
 	const unroll = 4
 	acc := v.regs(unroll)
@@ -118,8 +118,9 @@ func multiply(v isa) {
 	RET()
 }
 
-// dotRows multiplies q with four rows at a time, so that a vector of q is read once for the four, and touches the same
-// place of the four rows after them, so that these are on their way when their turn comes.
+// dotRows multiplies q with four rows at a time, so that a vector of q is read once for the four,
+// and touches the same place of the four rows after them, so that these are on their way when their
+// turn comes.
 func dotRows(v isa) {
 	TEXT("dotRows"+v.name, 0x4, "func(dst, q, base *float32, ids *uint32, count, n int)")
 	Pragma("noescape")
@@ -170,8 +171,9 @@ func dotGroup(v isa, group int, dst, q, ids, count reg.GPVirtual) {
 	}
 }
 
-// groupRows computes the addresses of the rows that ids names, width bytes each, and of those of the next group, to
-// prefetch. With fewer than two groups left the group prefetches itself, which costs nothing and needs no branch.
+// groupRows computes the addresses of the rows that ids names, width bytes each, and of those of
+// the next group, to prefetch. With fewer than two groups left the group prefetches itself, which
+// costs nothing and needs no branch.
 func groupRows(group int, ids, count, width reg.GPVirtual) (rows, ahead []reg.GPVirtual) {
 	base := ptr("base")
 	address := func(p reg.GPVirtual) []reg.GPVirtual {

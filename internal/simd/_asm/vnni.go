@@ -9,7 +9,8 @@ import (
 // VPDPWSSD adds to each int32 of acc the two products of signed words of a and b.
 func VPDPWSSD(b, a, acc operand.Op) { vnni("VPDPWSSD", b, a, acc) }
 
-// VPDPBUSD adds to each int32 of acc the four products of an unsigned byte of u and a signed byte of s.
+// VPDPBUSD adds to each int32 of acc the four products of an unsigned byte of u and a signed byte
+// of s.
 func VPDPBUSD(s, u, acc operand.Op) { vnni("VPDPBUSD", s, u, acc) }
 
 // vnni prints an instruction of AVX512_VNNI, which avo's tables lack.

@@ -1,6 +1,7 @@
 package main
 
-// The approximations are those of the amd64 kernels; see ../_asm/activation.go for where they come from.
+// The approximations are those of the amd64 kernels; see ../_asm/activation.go for where they come
+// from.
 var (
 	// expPolynomial is e^r for |r| <= ln2/2; exp2Polynomial is 2^f for |f| <= 1/2.
 	expPolynomial  = []float64{1, 1, 5.0000001201e-1, 1.6666665459e-1, 4.1665795894e-2, 8.3334519073e-3, 1.3981999507e-3, 1.9875691500e-4}
@@ -27,7 +28,8 @@ const (
 	ln2Lo   = -2.12194440e-4
 )
 
-// addProduct adds n·value to d, takeProduct takes it away, product is it alone; constant copies value to all lanes.
+// addProduct adds n·value to d, takeProduct takes it away, product is it alone; constant copies
+// value to all lanes.
 func (f *fn) addProduct(d, n v, value float64) {
 	m, i := f.lane(value)
 	f.fmlaLane(d, n, m, i)
@@ -48,8 +50,8 @@ func (f *fn) constant(d v, value float64) {
 	f.dup(d, n, i)
 }
 
-// polynomial leaves c[0] + c[1]·u + c[2]·u² + ... in y, by pairs, so that few multiply-adds wait for each other; the len(c)/2 + 1 registers,
-// rounded up, from y on are destroyed.
+// polynomial leaves c[0] + c[1]·u + c[2]·u² + ... in y, by pairs, so that few multiply-adds wait
+// for each other; the len(c)/2 + 1 registers, rounded up, from y on are destroyed.
 func (f *fn) polynomial(y, u v, c []float64) {
 	var terms []v
 	power := y
@@ -83,8 +85,9 @@ func half(c []float64) []float64 {
 	return h
 }
 
-// exp leaves e^z in y; z, which is between expLow and expHigh, and the five registers behind y are destroyed. Half of it is what is put together
-// of 2^n and a polynomial, since twice the greatest power of two is no float32; expLow is where that half has an exponent of its own yet.
+// exp leaves e^z in y; z, which is between expLow and expHigh, and the five registers behind y are
+// destroyed. Half of it is what is put together of 2^n and a polynomial, since twice the greatest
+// power of two is no float32; expLow is where that half has an exponent of its own yet.
 func (f *fn) exp(y, z v) {
 	n := y + 5
 	f.product(n, z, log2e)
@@ -98,8 +101,8 @@ func (f *fn) exp(y, z v) {
 	f.fadd(y, y, y)
 }
 
-// elementwise prints a kernel for x [rows, cols]. start runs once; body replaces v0 and may use the registers up to v19, and v30 and v31 if it has
-// made constants of them in start.
+// elementwise prints a kernel for x [rows, cols]. start runs once; body replaces v0 and may use the
+// registers up to v19, and v30 and v31 if it has made constants of them in start.
 func elementwise(p *program, name, doc string, values []float64, start, body func(f *fn)) {
 	f := p.function(name+"NEON", "x *float32, ldx int, rows int, cols int", "",
 		"replaces each element of x [rows, cols], rows ldx apart, by "+doc+"; neither is 0.")

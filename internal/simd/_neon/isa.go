@@ -1,6 +1,7 @@
 package main
 
-// The instructions of NEON, most of which Go's assembler does not know, as words. Operands stand as in Arm's manual: the destination first.
+// The instructions of NEON, most of which Go's assembler does not know, as words. Operands stand as
+// in Arm's manual: the destination first.
 
 // v is a vector register.
 type v int
@@ -35,8 +36,8 @@ func (f *fn) zero(rs ...v) {
 	}
 }
 
-// Loads and stores of a vector at base+offset, of two, and of one element, which clears the other lanes. next moves base behind what was read
-// or written.
+// Loads and stores of a vector at base+offset, of two, and of one element, which clears the other
+// lanes. next moves base behind what was read or written.
 func (f *fn) load(d v, base x, offset int) {
 	f.code(0x3dc00000|uint32(offset/16)<<10|enc(d, v(base), 0), "ldr q%d, [x%d, #%d]", d, base, offset)
 }
@@ -95,7 +96,8 @@ func (f *fn) dup(d, n v, i int) {
 func (f *fn) zip1(d, n, m v) { f.three(0x4e803800, "zip1", "4s", d, n, m) }
 func (f *fn) zip2(d, n, m v) { f.three(0x4e807800, "zip2", "4s", d, n, m) }
 
-// Products of bytes. sdot adds to each int32 of d the products of four bytes, of n and of m; sdotLane takes the four of lane i of m for all.
+// Products of bytes. sdot adds to each int32 of d the products of four bytes, of n and of m;
+// sdotLane takes the four of lane i of m for all.
 func (f *fn) sdot(d, n, m v) {
 	f.code(0x4e809400|enc(d, n, m), "sdot v%d.4s, v%d.16b, v%d.16b", d, n, m)
 }
@@ -104,7 +106,8 @@ func (f *fn) sdotLane(d, n, m v, i int) {
 	f.code(0x4f80e000|enc(d, n, m)|index(i), "sdot v%d.4s, v%d.16b, v%d.4b[%d]", d, n, m, i)
 }
 
-// smull and smull2 multiply the lower and the upper eight bytes to int16; sadalp adds neighbours of these to the int32 of d.
+// smull and smull2 multiply the lower and the upper eight bytes to int16; sadalp adds neighbours of
+// these to the int32 of d.
 func (f *fn) smull(d, n, m v) {
 	f.code(0x0e20c000|enc(d, n, m), "smull v%d.8h, v%d.8b, v%d.8b", d, n, m)
 }
@@ -115,7 +118,8 @@ func (f *fn) smull2(d, n, m v) {
 
 func (f *fn) sadalp(d, n v) { f.two(0x4e606800, "sadalp", "4s", "8h", d, n) }
 
-// addpWords adds neighbours of int16, those of n to the lower half of d and those of m to the upper; addp the same of int32.
+// addpWords adds neighbours of int16, those of n to the lower half of d and those of m to the
+// upper; addp the same of int32.
 func (f *fn) addpWords(d, n, m v) { f.three(0x4e60bc00, "addp", "8h", d, n, m) }
 func (f *fn) addp(d, n, m v)      { f.three(0x4ea0bc00, "addp", "4s", d, n, m) }
 func (f *fn) add(d, n, m v)       { f.three(0x4ea08400, "add", "4s", d, n, m) }
@@ -129,8 +133,8 @@ func (f *fn) everywhereNext(d v, base x) {
 	f.code(0x4ddfc800|enc(d, v(base), 0), "ld1r {v%d.4s}, [x%d], #4", d, base)
 }
 
-// Rounding: to the nearest int32 and ties to even; to the nearest of what fits into an unsigned int16, for the lower and the upper half of d, and
-// into an unsigned byte.
+// Rounding: to the nearest int32 and ties to even; to the nearest of what fits into an unsigned
+// int16, for the lower and the upper half of d, and into an unsigned byte.
 func (f *fn) fcvtns(d, n v)  { f.two(0x4e21a800, "fcvtns", "4s", "4s", d, n) }
 func (f *fn) sqxtun(d, n v)  { f.two(0x2e612800, "sqxtun", "4h", "4s", d, n) }
 func (f *fn) sqxtun2(d, n v) { f.two(0x6e612800, "sqxtun2", "8h", "4s", d, n) }
@@ -147,7 +151,8 @@ func (f *fn) storeEightNext(d v, base x) {
 	f.code(0xfc000400|8<<12|enc(d, v(base), 0), "str d%d, [x%d], #8", d, base)
 }
 
-// Further operations on four float32: d less n·m, n·m with lane i of m, quotient, magnitude, the other sign.
+// Further operations on four float32: d less n·m, n·m with lane i of m, quotient, magnitude, the
+// other sign.
 func (f *fn) fmlsLane(d, n, m v, i int) {
 	f.code(0x4f805000|enc(d, n, m)|index(i), "fmls v%d.4s, v%d.4s, v%d.s[%d]", d, n, m, i)
 }
@@ -160,7 +165,8 @@ func (f *fn) fdiv(d, n, m v) { f.three(0x6e20fc00, "fdiv", "4s", d, n, m) }
 func (f *fn) fabs(d, n v)    { f.two(0x4ea0f800, "fabs", "4s", "4s", d, n) }
 func (f *fn) fneg(d, n v)    { f.two(0x6ea0f800, "fneg", "4s", "4s", d, n) }
 
-// fcmgt fills the lanes in which n is greater than m with ones, bic clears the bits of n that are set in m, and keeps those of both.
+// fcmgt fills the lanes in which n is greater than m with ones, bic clears the bits of n that are
+// set in m, and keeps those of both.
 func (f *fn) fcmgt(d, n, m v) { f.three(0x6ea0e400, "fcmgt", "4s", d, n, m) }
 func (f *fn) bic(d, n, m v)   { f.three(0x4e601c00, "bic", "16b", d, n, m) }
 func (f *fn) and(d, n, m v)   { f.three(0x4e201c00, "and", "16b", d, n, m) }

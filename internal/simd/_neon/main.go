@@ -1,5 +1,5 @@
-// Command _neon prints the arm64 assembly of package simd and its declarations. Run it with `go generate` in the package's folder; the output
-// is committed.
+// Command _neon prints the arm64 assembly of package simd and its declarations. Run it with `go
+// generate` in the package's folder; the output is committed.
 package main
 
 import (

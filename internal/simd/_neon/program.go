@@ -24,7 +24,8 @@ func (p *program) write(base string) error {
 	return os.WriteFile(base+".go", []byte(gos), 0o644)
 }
 
-// fn is one function. Its frame is empty, so that the registers R0 to R17 and R19 to R26 and all vectors are its own.
+// fn is one function. Its frame is empty, so that the registers R0 to R17 and R19 to R26 and all
+// vectors are its own.
 type fn struct {
 	p       *program
 	name    string
@@ -35,8 +36,8 @@ type fn struct {
 	first   v         // the vector of the first four
 }
 
-// function begins one; the signature has one type for each name, as in "a *float32, n int". The result is a type, or names
-// with types, or "".
+// function begins one; the signature has one type for each name, as in "a *float32, n int". The
+// result is a type, or names with types, or "".
 func (p *program) function(name, signature, result, doc string) *fn {
 	f := &fn{p: p, name: name, offsets: map[string]string{}, types: map[string]string{}}
 	at := 0
@@ -80,7 +81,8 @@ func (f *fn) line(format string, args ...any) {
 	fmt.Fprintf(&f.p.asm, "\t"+format+"\n", args...)
 }
 
-// code prints an instruction as a word, with the line of Arm's own assembler that means it; encoding_test.go compares the two.
+// code prints an instruction as a word, with the line of Arm's own assembler that means it;
+// encoding_test.go compares the two.
 func (f *fn) code(word uint32, format string, args ...any) {
 	fmt.Fprintf(&f.p.asm, "\tWORD $0x%08x // %s\n", word, fmt.Sprintf(format, args...))
 }
@@ -126,7 +128,8 @@ func (f *fn) steps(n x, step int, body func()) {
 	f.line("ADD $%d, %v", step, n)
 }
 
-// constants places numbers in memory and loads them into the vectors from first on, four to each; t is destroyed.
+// constants places numbers in memory and loads them into the vectors from first on, four to each; t
+// is destroyed.
 func (f *fn) constants(t x, first v, values ...float64) {
 	f.pool, f.first = values, first
 	f.line("MOVD $%s<>(SB), %v", f.name, t)

@@ -1,6 +1,7 @@
 package main
 
-// largest takes the maximum of four vectors at a time, beginning with the first element in each lane.
+// largest takes the maximum of four vectors at a time, beginning with the first element in each
+// lane.
 func largest(p *program) {
 	f := p.function("largestNEON", "x *float32, n int", "float32", "is the greatest element of x [n], n > 0.")
 	f.arg("x", 0)
@@ -32,7 +33,8 @@ func largest(p *program) {
 	f.returnLane0(0)
 }
 
-// expSum prints the exponentials of a softmax, whose greatest weight is e^0: those below e^-60 count as 0.
+// expSum prints the exponentials of a softmax, whose greatest weight is e^0: those below e^-60
+// count as 0.
 func expSum(p *program) {
 	const nothing = -60
 	f := p.function("expSumNEON", "x *float32, n int, top float32", "float32", "replaces each element of x [n] by exp(x-top), or 0 below e^-60, and returns the sum; top is not below any.")
@@ -43,7 +45,8 @@ func expSum(p *program) {
 	f.constant(17, nothing)
 	f.onlyLane0(18)
 	f.zero(19)
-	// e^d = 2^n · 2^f with n = round(d/ln2), f = d/ln2 - n. The exponent of 2^f takes n; where it cannot, the element counts as 0.
+	// e^d = 2^n · 2^f with n = round(d/ln2), f = d/ln2 - n. The exponent of 2^f takes n; where it
+	// cannot, the element counts as 0.
 	body := func() {
 		f.fsub(0, 0, 16)
 		f.fcmgt(1, 17, 0) // not for NaN
@@ -101,7 +104,8 @@ func scale(p *program) {
 	f.line("RET")
 }
 
-// sums adds up body over x [n], four vectors at a time with a sum each; of a single element the other lanes are zero, and so they must leave body.
+// sums adds up body over x [n], four vectors at a time with a sum each; of a single element the
+// other lanes are zero, and so they must leave body.
 func sums(f *fn, body func(acc, r v, single bool)) {
 	f.arg("x", 0)
 	f.arg("n", 1)

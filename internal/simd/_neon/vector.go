@@ -1,7 +1,8 @@
 package main
 
-// pairs runs body over a and b of n elements in blocks of four vectors, each with a sum of its own, then in single vectors and elements, of
-// which the other lanes are zero. It leaves the total of the four sums, v0 to v3, in lane 0 of v0.
+// pairs runs body over a and b of n elements in blocks of four vectors, each with a sum of its own,
+// then in single vectors and elements, of which the other lanes are zero. It leaves the total of
+// the four sums, v0 to v3, in lane 0 of v0.
 func pairs(f *fn, a, b, n x, body func(acc, a, b v)) {
 	f.zero(0, 1, 2, 3)
 	f.steps(n, 16, func() {
@@ -54,7 +55,8 @@ func squaredL2(p *program) {
 	f.returnLane0(0)
 }
 
-// inPlace runs body over the vectors of dst and x, then over single elements, and stores what it leaves in its first argument.
+// inPlace runs body over the vectors of dst and x, then over single elements, and stores what it
+// leaves in its first argument.
 func inPlace(f *fn, dst, from, n x, body func(d, s v)) {
 	f.steps(n, 8, func() {
 		f.loadPair(0, 1, dst, 0)
@@ -96,7 +98,8 @@ func multiply(p *program) {
 	inPlace(f, 0, 1, 2, func(d, s v) { f.fmul(d, d, s) })
 }
 
-// rowAddresses computes the addresses of the four rows that ids names, width bytes each, in to and the three registers behind it.
+// rowAddresses computes the addresses of the four rows that ids names, width bytes each, in to and
+// the three registers behind it.
 func rowAddresses(f *fn, to, ids, width, base x) {
 	for i := range x(4) {
 		f.line("MOVWU %d(%v), %v", 4*i, ids, to+i)
@@ -104,7 +107,8 @@ func rowAddresses(f *fn, to, ids, width, base x) {
 	}
 }
 
-// rowsAhead computes those of the four rows that come next, or, where there are fewer, of the same four; t is destroyed.
+// rowsAhead computes those of the four rows that come next, or, where there are fewer, of the same
+// four; t is destroyed.
 func rowsAhead(f *fn, to, ids, count, width, base, t x) {
 	f.line("ADD $16, %v, %v", ids, t)
 	f.line("CMP $8, %v", count)
@@ -112,8 +116,9 @@ func rowsAhead(f *fn, to, ids, count, width, base, t x) {
 	rowAddresses(f, to, t, width, base)
 }
 
-// dotRows multiplies q with four rows at a time, so that a vector of q is read once for the four, and touches the same place of the four rows
-// after them, so that these are on their way when their turn comes. The sums are those of dot.
+// dotRows multiplies q with four rows at a time, so that a vector of q is read once for the four,
+// and touches the same place of the four rows after them, so that these are on their way when their
+// turn comes. The sums are those of dot.
 func dotRows(p *program) {
 	f := p.function("dotRowsNEON", "dst *float32, q *float32, base *float32, ids *uint32, count int, n int", "",
 		"writes q [n] · base[ids[i]] to dst [count]; count is a multiple of 4, and not 0.")

@@ -188,7 +188,8 @@ func testList(t *testing.T, l *library) {
 	}
 }
 
-// testDeleted holds that a document that is deleted is in nothing any more, and that those deleted between two pages take no others with them.
+// testDeleted holds that a document that is deleted is in nothing any more, and that those deleted
+// between two pages take no others with them.
 func testDeleted(t *testing.T, l *library) {
 	ctx := t.Context()
 	first, next, err := l.List(ctx, docs, "", 4)

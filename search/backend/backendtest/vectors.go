@@ -118,7 +118,8 @@ func testVectors(t *testing.T, l *library) {
 	}
 }
 
-// testNames names passages: no two have one name, in other collections either, and one that stays keeps its own.
+// testNames names passages: no two have one name, in other collections either, and one that stays
+// keeps its own.
 func testNames(t *testing.T, l *library) {
 	list, _ := l.passages()
 	must(t, l.Create(t.Context(), "others", config()))
