@@ -6,8 +6,8 @@ import (
 	"context"
 	"maps"
 	"math"
+	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -39,14 +39,25 @@ func New(t testing.TB) *Engine {
 // NewOver is New over a backend, nil for a folder.
 func NewOver(t testing.TB, b backend.Backend) *Engine {
 	t.Helper()
-	_, file, _, _ := runtime.Caller(0)
-	model := filepath.Join(filepath.Dir(file), "../../encoder/testdata/bert-mean")
-	e, err := search.Open(t.TempDir(), search.Options{Backend: b, Model: model, Reranker: overlap{}, Sparse: lengths{}})
+	e, err := search.Open(t.TempDir(), search.Options{Backend: b, Model: tinyModel(t), Reranker: overlap{}, Sparse: lengths{}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { e.Close() })
 	return &Engine{Engine: e}
+}
+
+// tinyModel returns the path of a checkpoint of the repository, which a test of any package reaches
+// by walking up to go.mod.
+func tinyModel(t testing.TB) string {
+	t.Helper()
+	for dir := ".."; len(dir) < 64; dir = filepath.Join(dir, "..") {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return filepath.Join(dir, "encoder/testdata/bert-mean")
+		}
+	}
+	t.Fatal("no go.mod above the working directory")
+	return ""
 }
 
 // Ready implements api.Engine.
