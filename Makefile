@@ -17,9 +17,10 @@ run: build
 	bin/ingest --data $(DATA) testdata/notes
 	bin/searchd serve --data $(DATA) --addr $(ADDR)
 
-# The browser tests take longest and are first, so that the other packages are tested beside them.
+# What to run after each change. LONG_TESTS=1 adds the exhaustive tests, among them most of those in a browser. The end-to-end tests
+# take longest and come first, so that the other packages are tested beside them.
 test:
-	$(GO) test ./internal/e2e ./...
+	$(GO) test -timeout 15m ./internal/e2e ./...
 
 # Of the vector graph, the keyword index and the tokenizers, whose tests compute for minutes under the race detector, those that do something at the
 # same time. extract and the kernels do nothing so, nor do the tests that only read very much. Neither does safetensors, which has no goroutines:

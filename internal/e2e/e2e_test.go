@@ -23,6 +23,7 @@ var programs = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
+	endPrograms = func() error { return os.RemoveAll(dir) }
 	cmd := exec.Command("go", "build", "-o", dir+string(filepath.Separator), "./cmd/...")
 	cmd.Dir = root
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -31,17 +32,16 @@ var programs = sync.OnceValues(func() (string, error) {
 	return dir, nil
 })
 
+var endPrograms = func() error { return nil }
+
 // pdfReader is that of all servers of tests, so that PDFium is compiled once.
 var pdfReader pdf.Reader
 
 // TestMain removes the programs at the end and ends the browser.
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if dir, err := programs(); err == nil {
-		os.RemoveAll(dir)
-	}
-	if err := endBrowser(); err != nil {
-		fmt.Fprintln(os.Stderr, "browser:", err)
+	if err := errors.Join(endPrograms(), endBrowser()); err != nil {
+		fmt.Fprintln(os.Stderr, err)
 		code = 1
 	}
 	os.Exit(code)

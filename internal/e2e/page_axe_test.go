@@ -7,11 +7,14 @@ import (
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"searchd/internal/longtest"
 )
 
 // axe finds faults that keep people out: those that it calls serious or critical. AXE_CORE names
 // axe.min.js of the npm package axe-core.
 func TestPageAxe(t *testing.T) {
+	longtest.Skip(t)
 	path := os.Getenv("AXE_CORE")
 	if path == "" {
 		t.Skip("AXE_CORE does not name a file; .ci/run fetches one")

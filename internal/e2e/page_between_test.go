@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"testing"
 
+	"searchd/internal/longtest"
 	"searchd/search"
 
 	"github.com/chromedp/chromedp"
@@ -13,6 +14,7 @@ import (
 // The way from one view to another and back keeps what the address says of the question: the
 // filter, the mode, the boosts, the order.
 func TestPageBetweenViews(t *testing.T) {
+	longtest.Skip(t)
 	engine := kitchen(t)
 	if _, err := engine.CreateCollection(t.Context(), "other", search.Settings{}); err != nil {
 		t.Fatal(err)
@@ -45,6 +47,7 @@ func TestPageBetweenViews(t *testing.T) {
 // Hits that Show more brings have the marks of the sentence nearest in meaning as the first ones
 // do.
 func TestPageMoreMarks(t *testing.T) {
+	longtest.Skip(t)
 	engine := kitchen(t)
 	var docs []search.Document
 	for i := range 45 {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
+	"searchd/internal/longtest"
 	"searchd/search"
 
 	"github.com/chromedp/chromedp"
@@ -12,6 +13,7 @@ import (
 // TestPageBoost raises what is newer and what has more, keeps that in the address, and says what it
 // did.
 func TestPageBoost(t *testing.T) {
+	longtest.Skip(t)
 	engine := kitchen(t)
 	if _, err := engine.CreateCollection(t.Context(), "news", search.Settings{}); err != nil {
 		t.Fatal(err)

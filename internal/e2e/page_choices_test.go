@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"searchd/index/filter"
+	"searchd/internal/longtest"
 	"searchd/search"
 
 	"github.com/chromedp/chromedp"
@@ -18,6 +19,7 @@ import (
 // TestPageChoices narrows by several values of a field and by where numbers and dates begin and
 // end.
 func TestPageChoices(t *testing.T) {
+	longtest.Skip(t)
 	base := serve(t, stock(t))
 	p := open(t, base)
 	matches := func(n int, filter string) string {
@@ -96,6 +98,7 @@ func TestPageChoices(t *testing.T) {
 // TestPageWide shows more values of a field and more fields when somebody asks for them, and fields
 // that few documents have.
 func TestPageWide(t *testing.T) {
+	longtest.Skip(t)
 	engine, err := search.Open(t.TempDir(), search.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -145,6 +148,7 @@ func TestPageWide(t *testing.T) {
 // and ends in any order passes the documents that have one of the values of each field and lie
 // between its ends.
 func TestPageFilterText(t *testing.T) {
+	longtest.Skip(t)
 	base := serve(t, stock(t))
 	p := open(t, base)
 	p.do(t, chromedp.Navigate(base+"/"))

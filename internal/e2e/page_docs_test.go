@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"searchd/api/apitest"
+	"searchd/internal/longtest"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -13,6 +14,7 @@ import (
 // TestDocsPage reads the page of the REST API as people do: from the search page, by its list, by
 // keyboard, on a phone.
 func TestDocsPage(t *testing.T) {
+	longtest.Skip(t)
 	base := serve(t, apitest.New(t).Engine)
 	p := open(t, base)
 	listed := "[...document.querySelectorAll('#contents li')].filter(l => !l.hidden && l.offsetParent).length"

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"searchd/internal/longtest"
 	"searchd/search"
 
 	"github.com/chromedp/chromedp"
@@ -14,6 +15,7 @@ import (
 // TestPageHeadings heads the hits of documents that came without a title and an id by what they
 // hold, in every view.
 func TestPageHeadings(t *testing.T) {
+	longtest.Skip(t)
 	engine, err := search.Open(t.TempDir(), search.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -69,6 +71,7 @@ func TestPageHeadings(t *testing.T) {
 // TestPageRow shows all values of a row as its full text: those that were found, then the others,
 // of which more may be there than chips.
 func TestPageRow(t *testing.T) {
+	longtest.Skip(t)
 	engine := kitchen(t)
 	fields := map[string]any{"purpose": "Deposit for the electricity of January", "payee": "Works of the town", "amount": -84.5, "parts": []int{1, 2}}
 	for i := range 12 {

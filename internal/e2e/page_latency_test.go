@@ -5,12 +5,15 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+
+	"searchd/internal/longtest"
 )
 
 // TestPageLatency measures in the browser, on the bundled documents, and prints medians: `go test
 // ./internal/e2e -run PageLatency -v`. It wants no more than that there are figures, since the
 // machine may be busy.
 func TestPageLatency(t *testing.T) {
+	longtest.Skip(t)
 	base := serve(t, openNotes(t))
 	p := open(t, base)
 	rounds := 7

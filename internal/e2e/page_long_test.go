@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"searchd/internal/longtest"
 	"searchd/search"
 
 	"github.com/chromedp/chromedp"
@@ -13,6 +14,7 @@ import (
 // What is longer than anybody meant it to be stays within its place: titles, words without a break,
 // names and addresses.
 func TestPageLongTexts(t *testing.T) {
+	longtest.Skip(t)
 	engine, err := search.Open(t.TempDir(), search.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -73,6 +75,7 @@ func TestPageLongTexts(t *testing.T) {
 // TestPageAside finds words in fields that have no passages: a short one shows its mark in its
 // chip, a long one a line of its own.
 func TestPageAside(t *testing.T) {
+	longtest.Skip(t)
 	e := kitchen(t)
 	long := strings.Repeat("nothing of note, ", 8) + "but the stepladder is back."
 	put := search.Document{ID: "zara", Fields: must(json.Marshal(map[string]any{"title": "Zara", "lent": "a stepladder", "remark": long}))}
@@ -94,6 +97,7 @@ func TestPageAside(t *testing.T) {
 // TestPageManyFields has more fields than a hit has chips: those with words of the query are shown,
 // and the tags.
 func TestPageManyFields(t *testing.T) {
+	longtest.Skip(t)
 	e := kitchen(t)
 	fields := map[string]any{"title": "Zara", "text": "Zara is out.", "tags": []string{"people", "climbing"}, "status": "stepladder"}
 	for _, name := range strings.Fields("a b c d e f g h i j") {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"searchd/index/keyword"
+	"searchd/internal/longtest"
 	"searchd/search"
 
 	"github.com/chromedp/chromedp"
@@ -16,6 +17,7 @@ import (
 // TestPageMany pages to the last hit that the page shows, and tells points in time apart by the
 // day.
 func TestPageMany(t *testing.T) {
+	longtest.Skip(t)
 	engine, err := search.Open(t.TempDir(), search.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -61,6 +63,7 @@ func TestPageMany(t *testing.T) {
 
 // TestPageParts holds parts of the page to what they stand for.
 func TestPageParts(t *testing.T) {
+	longtest.Skip(t)
 	base := serve(t, kitchen(t))
 	p := open(t, base)
 	p.do(t, chromedp.Navigate(base+"/"))

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"searchd/internal/longtest"
 	"searchd/search"
 
 	"github.com/chromedp/chromedp"
@@ -14,6 +15,7 @@ import (
 // A long document is opened at the query's words: its snippet and its full text show them, wherever
 // they stand.
 func TestPageMarks(t *testing.T) {
+	longtest.Skip(t)
 	engine, err := search.Open(t.TempDir(), search.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -80,6 +82,7 @@ func TestPageMarks(t *testing.T) {
 // What is marked where the server's marks do not reach, and what of a passage is shown whose
 // nearest sentence has no mark.
 func TestPageExcerpts(t *testing.T) {
+	longtest.Skip(t)
 	p := open(t, serve(t, kitchen(t)))
 	p.do(t, chromedp.Navigate(p.base+"/"))
 	p.js(t, "import('/ui/text.js').then((m) => { window.texts = m; })")

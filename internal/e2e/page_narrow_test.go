@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"searchd/internal/longtest"
 	"searchd/search"
 
 	"github.com/chromedp/chromedp"
@@ -68,6 +69,7 @@ func press(selector, condition string) string {
 const watchSearches = `window.sent = []; const old = window.fetch; window.fetch = (path, init) => { if (init?.body) window.sent.push(JSON.parse(init.body)); return old(path, init); }`
 
 func TestPageNarrow(t *testing.T) {
+	longtest.Skip(t)
 	base := serve(t, stock(t))
 	p := open(t, base)
 	closed := idle + " && !document.querySelector('#narrowToggle').hidden && document.querySelector('#facets').hidden"
@@ -197,6 +199,7 @@ func TestPageNarrow(t *testing.T) {
 // TestPageOrder puts hits into the order of a field, up and down, keeps that in the address and
 // leaves boosts out of it.
 func TestPageOrder(t *testing.T) {
+	longtest.Skip(t)
 	base := serve(t, stock(t))
 	p := open(t, base)
 	choose := func(value string) {
@@ -245,6 +248,7 @@ const holdBack = `window.sent = []; window.held = []; const old = window.fetch; 
 // TestPageNarrowAtOnce opens the values: the search does not wait for the look at which fields are
 // worth it, and an answer that comes late shows nothing of the collection that was left.
 func TestPageNarrowAtOnce(t *testing.T) {
+	longtest.Skip(t)
 	base := serve(t, stock(t))
 	p := open(t, base)
 	p.do(t, chromedp.Navigate(base+"/?c=stock&mode=keyword&q=thing"))
@@ -291,6 +295,7 @@ func TestPageNarrowAtOnce(t *testing.T) {
 // TestPageNarrowMixed offers of a collection of all sorts only what the documents found have, most
 // of them first.
 func TestPageNarrowMixed(t *testing.T) {
+	longtest.Skip(t)
 	engine, err := search.Open(t.TempDir(), search.Options{})
 	if err != nil {
 		t.Fatal(err)

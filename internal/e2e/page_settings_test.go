@@ -9,11 +9,14 @@ import (
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"searchd/internal/longtest"
 )
 
 // TestPageSettings changes the settings of a collection: at once, with what is wrong beside each,
 // and by building it anew.
 func TestPageSettings(t *testing.T) {
+	longtest.Skip(t)
 	engine := kitchen(t)
 	base := serve(t, engine)
 	p := open(t, base)
@@ -133,6 +136,7 @@ func TestPageSettings(t *testing.T) {
 // TestPageLanguage drops German texts where there is no collection, and finds them in words as
 // German has them. Of a French one among them it says that this is not its language.
 func TestPageLanguage(t *testing.T) {
+	longtest.Skip(t)
 	engine := kitchen(t)
 	if err := engine.DropCollection(t.Context(), "kitchen"); err != nil {
 		t.Fatal(err)
@@ -166,6 +170,7 @@ func TestPageLanguage(t *testing.T) {
 // TestPageForeignLanguage says once that files are in another language than the collection they
 // went into, and what can be done.
 func TestPageForeignLanguage(t *testing.T) {
+	longtest.Skip(t)
 	base := serve(t, kitchen(t))
 	german := "Die Häuser stehen auf der Insel, und wer mit dem Boot kommt, der sieht sie nicht, weil sie hinter dem Wald sind. Das ist so, wie es immer war. "
 	english := "The houses stand on the island, and who comes by boat does not see them, as they are behind the wood. That is how it has always been. "

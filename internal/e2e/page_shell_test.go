@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"searchd/api"
+	"searchd/internal/longtest"
 	"searchd/search"
 
 	"github.com/chromedp/chromedp"
@@ -20,6 +21,7 @@ const idle = "document.querySelectorAll('#results li').length > 0 && !document.q
 
 // The page can be used without a mouse, and in the colours that one likes.
 func TestPageKeysAndColours(t *testing.T) {
+	longtest.Skip(t)
 	base := serve(t, kitchen(t))
 	p := open(t, base)
 	p.do(t, chromedp.Navigate(base+"/?q=flip+pancakes"))
@@ -133,6 +135,7 @@ func TestPageKeysAndColours(t *testing.T) {
 
 // While the slider moves, the hits are fused again before the server has answered.
 func TestPageFusesAgainAtOnce(t *testing.T) {
+	longtest.Skip(t)
 	engine := &stuck{Engine: kitchen(t), wait: make(chan struct{})}
 	base := serve(t, engine)
 	p := open(t, base)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"searchd/internal/longtest"
 	"searchd/search"
 
 	"github.com/chromedp/chromedp"
@@ -12,6 +13,7 @@ import (
 // An unfinished word is completed while it is typed. A misspelled word is read as the one that is
 // there; the page says so and takes it as it stands where asked.
 func TestPageSpelling(t *testing.T) {
+	longtest.Skip(t)
 	engine, err := search.Open(t.TempDir(), search.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -60,6 +62,7 @@ func (e heldBack) Collections(ctx context.Context) ([]search.CollectionInfo, err
 
 // A word that is typed before the page knows the collections is completed, too.
 func TestPageTypedEarly(t *testing.T) {
+	longtest.Skip(t)
 	engine, err := search.Open(t.TempDir(), search.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -83,6 +86,7 @@ func TestPageTypedEarly(t *testing.T) {
 // TestPageComparesAsSpelled compares two settings by the words as they stand, where the address
 // asks for that.
 func TestPageComparesAsSpelled(t *testing.T) {
+	longtest.Skip(t)
 	base := serve(t, kitchen(t))
 	p := open(t, base)
 	p.do(t, chromedp.Navigate(base+"/?view=compare&a=keyword&b=keyword&q=pancakess"))

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"searchd/internal/longtest"
 	"searchd/search"
 
 	"github.com/chromedp/chromedp"
@@ -50,6 +51,7 @@ func (w *working) CancelTask(_ context.Context, id string) (search.Task, error) 
 
 // The page shows what runs in the background, how far it is while it goes on, and cancels it.
 func TestPageTasks(t *testing.T) {
+	longtest.Skip(t)
 	w := &working{Engine: kitchen(t), task: search.Task{ID: "t1", Kind: "reembed", Collection: "kitchen", State: search.TaskRunning, Total: 1000, Created: time.Now()}}
 	base := serve(t, w)
 	p := open(t, base)

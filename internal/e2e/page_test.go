@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"searchd/api"
+	"searchd/internal/longtest"
 	"searchd/search"
 	"searchd/search/inference"
 
@@ -204,6 +205,7 @@ func TestPage(t *testing.T) {
 }
 
 func TestPageWithoutCollections(t *testing.T) {
+	longtest.Skip(t)
 	engine, err := search.Open(t.TempDir(), search.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -240,6 +242,7 @@ func TestPageWithoutCollections(t *testing.T) {
 }
 
 func TestPageTellsWhatIsMissing(t *testing.T) {
+	longtest.Skip(t)
 	state := &troubled{Engine: kitchen(t)}
 	base := serve(t, state)
 	p := open(t, base)
@@ -279,6 +282,7 @@ func (s *troubled) Search(ctx context.Context, c string, q search.Query) (*searc
 
 // A better order that arrives while the pointer is on the hits waits until it has left.
 func TestPageDoesNotMoveHitsUnderThePointer(t *testing.T) {
+	longtest.Skip(t)
 	engine := kitchen(t)
 	slow := make(chan struct{})
 	hybrid := &slowHybrid{Engine: engine, wait: slow}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
+	"searchd/internal/longtest"
 	"searchd/search"
 
 	"github.com/chromedp/chromedp"
@@ -12,6 +13,7 @@ import (
 // TestPageTexts opens cards whose texts were not among the answer, of a document that changes
 // meanwhile, and of one that is gone.
 func TestPageTexts(t *testing.T) {
+	longtest.Skip(t)
 	engine := kitchen(t)
 	base := serve(t, engine)
 	p := open(t, base)

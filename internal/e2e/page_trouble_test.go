@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"searchd/api"
+	"searchd/internal/longtest"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -81,6 +82,7 @@ func (p *page) lost(t *testing.T) {
 // TestPageServerAway loses the server while somebody types and looks around, and has everything
 // again by itself once it is back.
 func TestPageServerAway(t *testing.T) {
+	longtest.Skip(t)
 	u, base := newUnsteady(t)
 	p := open(t, base)
 	away := "document.querySelector('.view:not([hidden]) .failed')?.innerText.includes('The server does not answer') === true"
@@ -145,6 +147,7 @@ func TestPageServerAway(t *testing.T) {
 
 // TestPageSendsAgain loses the server while a file is on its way, and sends it once more.
 func TestPageSendsAgain(t *testing.T) {
+	longtest.Skip(t)
 	u, base := newUnsteady(t)
 	path := writeFile(t, "whisk.txt", "A whisk beats air into cream.")
 	p := open(t, base)
@@ -162,6 +165,7 @@ func TestPageSendsAgain(t *testing.T) {
 // TestPageAnotherKey asks for another key where the one that was given may not do what somebody has
 // pressed, and does it with that.
 func TestPageAnotherKey(t *testing.T) {
+	longtest.Skip(t)
 	engine := kitchen(t)
 	s, err := api.New(api.Options{Engine: engine, Inference: engine.Inference(), Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"searchd/internal/longtest"
 	"searchd/search"
 
 	"github.com/chromedp/chromedp"
@@ -15,6 +16,7 @@ import (
 // Names of files, values and titles without a place to break at stay within a narrow page, wherever
 // they are shown.
 func TestPageUnbroken(t *testing.T) {
+	longtest.Skip(t)
 	engine := kitchen(t)
 	word := strings.Repeat("x", 200)
 	var docs []search.Document

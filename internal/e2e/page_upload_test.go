@@ -15,6 +15,8 @@ import (
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"searchd/internal/longtest"
 )
 
 // drop drags files and folders over an element and lets them go there: the browser's own events, as
@@ -34,6 +36,7 @@ func (p *page) drop(t *testing.T, selector string, paths ...string) {
 // TestPageDrop drops a file of many documents and a folder, sees how far they are while they are
 // taken in, and finds them.
 func TestPageDrop(t *testing.T) {
+	longtest.Skip(t)
 	base := serve(t, kitchen(t))
 	dir := t.TempDir()
 	var many bytes.Buffer
@@ -129,6 +132,7 @@ func letter(n int) string {
 }
 
 func TestPageCollections(t *testing.T) {
+	longtest.Skip(t)
 	base := serve(t, kitchen(t))
 	dir := t.TempDir()
 	var paths []string
@@ -205,6 +209,7 @@ func TestPageCollections(t *testing.T) {
 
 // TestPageUnreadableFile tells of a file that cannot be read any more, and takes those behind it.
 func TestPageUnreadableFile(t *testing.T) {
+	longtest.Skip(t)
 	base := serve(t, kitchen(t))
 	p := open(t, base)
 	p.do(t, chromedp.Navigate(base+"/?view=collections"))

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"searchd/extract"
+	"searchd/internal/longtest"
 
 	"github.com/chromedp/chromedp"
 )
@@ -60,6 +61,7 @@ func TestPageUploads(t *testing.T) {
 // TestPageUploadTells says of files that are not read which are, once, and what to save instead; of
 // what is read with a reservation it says so apart from faults.
 func TestPageUploadTells(t *testing.T) {
+	longtest.Skip(t)
 	base := serve(t, kitchen(t))
 	p := open(t, base)
 	p.do(t, chromedp.Navigate(base+"/?view=collections"))

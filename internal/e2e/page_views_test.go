@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"searchd/internal/longtest"
 	"searchd/search"
 
 	"github.com/chromedp/chromedp"
@@ -30,6 +31,7 @@ func (p *page) looks(t *testing.T, name string) {
 }
 
 func TestPageInside(t *testing.T) {
+	longtest.Skip(t)
 	base := serve(t, kitchen(t))
 	p := open(t, base)
 	p.do(t, chromedp.Navigate(base+"/?q=how+to+flip+pancakes"))
@@ -92,6 +94,7 @@ func TestPageInside(t *testing.T) {
 }
 
 func TestPageCompare(t *testing.T) {
+	longtest.Skip(t)
 	base := serve(t, kitchen(t))
 	p := open(t, base)
 	p.do(t, chromedp.Navigate(base+"/?view=compare&q=batter+flip&a=keyword&b=semantic"))
@@ -141,6 +144,7 @@ func TestPageCompare(t *testing.T) {
 }
 
 func TestPageMap(t *testing.T) {
+	longtest.Skip(t)
 	engine := kitchen(t)
 	if _, err := engine.CreateCollection(t.Context(), "shelf", search.Settings{}); err != nil {
 		t.Fatal(err)
@@ -214,6 +218,7 @@ func TestPageMap(t *testing.T) {
 // TestPageSwitch goes from a collection to another with the same ids: what is opened is of the
 // collection that its hit is of.
 func TestPageSwitch(t *testing.T) {
+	longtest.Skip(t)
 	engine := kitchen(t)
 	for _, c := range []string{"east", "west"} {
 		if _, err := engine.CreateCollection(t.Context(), c, search.Settings{}); err != nil {
@@ -242,6 +247,7 @@ func TestPageSwitch(t *testing.T) {
 // TestPageMapNarrow writes the names of points into a small map whole or cut short, and not over
 // its edges or the query.
 func TestPageMapNarrow(t *testing.T) {
+	longtest.Skip(t)
 	engine := kitchen(t)
 	if _, err := engine.CreateCollection(t.Context(), "long", search.Settings{}); err != nil {
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"searchd/internal/longtest"
 	"searchd/search"
 )
 
@@ -83,6 +84,7 @@ func TestRowsWithoutText(t *testing.T) {
 // TestPageWithoutText shows hits that have no passage: their values, and how the score of what
 // words alone have found came about.
 func TestPageWithoutText(t *testing.T) {
+	longtest.Skip(t)
 	e := kitchen(t)
 	_, err := e.Ingest(t.Context(), "kitchen", []search.Document{{ID: "bowl", Fields: []byte(`{"price":7,"tags":["pancakes","steel"]}`)}})
 	if err != nil {
