@@ -5,7 +5,7 @@
 //	sum, err := c.Import(ctx, "notes", func(yield func(client.Document, error) bool) {
 //		yield(client.Document{ID: "a", Fields: json.RawMessage(`{"text":"Flip them when bubbles show."}`)}, nil)
 //	}, nil)
-//	res, err := c.Search(ctx, "notes", client.Query{Q: "how to flip pancakes", Limit: new(3)})
+//	res, err := c.Search(ctx, "notes", client.Query{Q: "how to flip pancakes", Limit: 3})
 //
 // A request that the server refuses because it is busy (429, 503) or that never reached it is sent
 // again, after the time that the server asks for, or after one that doubles with each attempt.

@@ -12,8 +12,8 @@ type Settings struct {
 	Language string                   `json:"language,omitempty"`
 	Fields   map[string]FieldSettings `json:"fields,omitempty"`
 	Synonyms []string                 `json:"synonyms,omitzero"` // rules such as "tv, telly => television"; empty, not nil: PatchCollection takes away those that there are
-	Passages *PassageSettings         `json:"passages,omitempty"`
-	Index    *IndexSettings           `json:"index,omitempty"`
+	Passages PassageSettings          `json:"passages,omitzero"`
+	Index    IndexSettings            `json:"index,omitzero"`
 }
 
 // FieldSettings say what a field is: text (searched), filter (exact values only) or stored

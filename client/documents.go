@@ -190,34 +190,6 @@ func (c *Client) DeleteByFilter(ctx context.Context, collection, filter string, 
 	}
 }
 
-// Documents goes through all documents of a collection, a page at a time. The first error ends it.
-func (c *Client) Documents(ctx context.Context, collection string) iter.Seq2[*StoredDocument, error] {
-	return func(yield func(*StoredDocument, error) bool) {
-		for cursor := ""; ; {
-			var out struct {
-				Documents []*StoredDocument `json:"documents"`
-				Next      string            `json:"next"`
-			}
-			q := url.Values{"limit": {"200"}}
-			if cursor != "" {
-				q.Set("cursor", cursor)
-			}
-			if err := c.do(ctx, call{method: http.MethodGet, path: collectionPath(collection) + "/documents", query: q}, &out); err != nil {
-				yield(nil, err)
-				return
-			}
-			for _, d := range out.Documents {
-				if !yield(d, nil) {
-					return
-				}
-			}
-			if cursor = out.Next; cursor == "" {
-				return
-			}
-		}
-	}
-}
-
 // Export streams all documents of a collection. An error ends it; one comes too when the stream is
 // cut off.
 func (c *Client) Export(ctx context.Context, collection string) iter.Seq2[*StoredDocument, error] {

@@ -9,21 +9,21 @@ import (
 
 // KeySpec says what an API key may do.
 type KeySpec struct {
-	Name        string     `json:"name"`
-	Scopes      []string   `json:"scopes"`                // search, documents:read, documents:write, collections:admin, keys:admin, metrics:read
-	Collections []string   `json:"collections,omitempty"` // patterns of names, '*' stands for any text; default: all
-	Expires     *time.Time `json:"expires,omitempty"`     // default: never
-	RateLimit   float64    `json:"rate_limit,omitempty"`  // requests per second; default: the server's
-	RateBurst   int        `json:"rate_burst,omitempty"`  // requests at once; default: those of one second
+	Name        string    `json:"name"`
+	Scopes      []string  `json:"scopes"`                // search, documents:read, documents:write, collections:admin, keys:admin, metrics:read
+	Collections []string  `json:"collections,omitempty"` // patterns of names, '*' stands for any text; default: all
+	Expires     time.Time `json:"expires,omitzero"`      // default: never
+	RateLimit   float64   `json:"rate_limit,omitempty"`  // requests per second; default: the server's
+	RateBurst   int       `json:"rate_burst,omitempty"`  // requests at once; default: those of one second
 }
 
 // Key is an API key without its secret.
 type Key struct {
 	ID string `json:"id"`
 	KeySpec
-	Created  time.Time  `json:"created"`
-	MadeBy   string     `json:"made_by,omitempty"`   // id of the key that made it, which may be revoked; empty: none, or not known
-	LastUsed *time.Time `json:"last_used,omitempty"` // the hour of the last use; nil: never
+	Created  time.Time `json:"created"`
+	MadeBy   string    `json:"made_by,omitempty"`  // id of the key that made it, which may be revoked; empty: none, or not known
+	LastUsed time.Time `json:"last_used,omitzero"` // the hour of the last use; zero: never
 }
 
 // NewKey is a key that was just made. Its token is not shown again.

@@ -12,37 +12,17 @@ import (
 	"searchd/search"
 )
 
-func TestRerankAndItsFellows(t *testing.T) {
+func TestRerank(t *testing.T) {
 	c, engine := server(t, nil)
 	ctx := t.Context()
 	ranked, err := c.Rerank(ctx, "flip pancakes", []string{"ships", "pancakes", "how to flip pancakes"}, client.RerankOptions{TopN: 2, Raw: true})
 	if err != nil || fmt.Sprint(ranked) != "[{2 1} {1 0}]" {
 		t.Errorf("Rerank = %v, %v", ranked, err)
 	}
-	tokens, err := c.Tokenize(ctx, []string{"how to"})
-	if err != nil || len(tokens[0]) != 4 || !tokens[0][0].Special || tokens[0][2].Text != "to" || *tokens[0][2].Start != 4 {
-		t.Fatalf("Tokenize = %+v, %v", tokens, err)
-	}
-	texts, err := c.Decode(ctx, [][]int32{{tokens[0][0].ID, tokens[0][1].ID}})
-	if err != nil || texts[0] != "how" {
-		t.Errorf("Decode = %q, %v", texts, err)
-	}
-	sparse, err := c.EmbedSparse(ctx, []string{"one", "two two"})
-	if err != nil || len(sparse) != 2 || sparse[1][0].Value != 2 {
-		t.Errorf("EmbedSparse = %v, %v", sparse, err)
-	}
-	cosines, err := c.Similarity(ctx, "one", []string{"one", "xyz"})
-	if err != nil || len(cosines) != 2 || cosines[0] < 0.999 || cosines[1] > 0.9 {
-		t.Errorf("Similarity = %v, %v", cosines, err)
-	}
 	engine.Hook = func(context.Context, string) error { return fmt.Errorf("%w: no such head", search.ErrUnsupported) }
 	var e *client.Error
 	if _, err := c.Rerank(ctx, "q", []string{"x"}, client.RerankOptions{}); !errors.As(err, &e) || e.Code != "not_supported" || e.Status != 422 {
 		t.Errorf("Rerank without a re-ranker: %v", err)
-	}
-	e = nil
-	if _, err := c.EmbedSparse(ctx, []string{"x"}); !errors.As(err, &e) || e.Code != "not_supported" || e.Detail == "" {
-		t.Errorf("EmbedSparse without a checkpoint: %v", err)
 	}
 }
 
@@ -50,8 +30,6 @@ func TestRerankAndItsFellows(t *testing.T) {
 func TestAnswersOfTooFew(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
-		case "/tokenize", "/decode", "/embed_sparse", "/similarity":
-			fmt.Fprint(w, `[]`)
 		case "/v1/rerank":
 			fmt.Fprint(w, `{"results":[{"index":0},{"index":2}]}`)
 		default:
@@ -76,10 +54,6 @@ func TestAnswersOfTooFew(t *testing.T) {
 			return err
 		},
 		"Rerank, no such text": func() error { _, err := c.Rerank(ctx, "q", two, client.RerankOptions{}); return err },
-		"Tokenize":             func() error { _, err := c.Tokenize(ctx, two); return err },
-		"Decode":               func() error { _, err := c.Decode(ctx, [][]int32{{1}}); return err },
-		"EmbedSparse":          func() error { _, err := c.EmbedSparse(ctx, two); return err },
-		"Similarity":           func() error { _, err := c.Similarity(ctx, "a", two); return err },
 	} {
 		if err := call(); err == nil || errors.Is(err, client.ErrOutcomeUnknown) {
 			t.Errorf("%s = %v, want an error that tells of the answer", name, err)

@@ -91,12 +91,6 @@ var calls = []struct {
 		_, _, err := c.DeleteByFilter(ctx, "c", "a = 1", true)
 		return err
 	}},
-	{"Documents", true, true, func(ctx context.Context, c *client.Client) error {
-		for _, err := range c.Documents(ctx, "c") {
-			return err
-		}
-		return nil
-	}},
 	{"Export", true, true, func(ctx context.Context, c *client.Client) error {
 		for _, err := range c.Export(ctx, "c") {
 			return err
@@ -115,13 +109,9 @@ var calls = []struct {
 	{"Embed", true, true, func(ctx context.Context, c *client.Client) error {
 		return second(c.Embed(ctx, []string{"a"}, client.EmbedOptions{}))
 	}},
-	{"EmbedSparse", true, true, func(ctx context.Context, c *client.Client) error { return second(c.EmbedSparse(ctx, nil)) }},
 	{"Rerank", true, true, func(ctx context.Context, c *client.Client) error {
 		return second(c.Rerank(ctx, "q", nil, client.RerankOptions{}))
 	}},
-	{"Tokenize", true, true, func(ctx context.Context, c *client.Client) error { return second(c.Tokenize(ctx, nil)) }},
-	{"Decode", true, true, func(ctx context.Context, c *client.Client) error { return second(c.Decode(ctx, nil)) }},
-	{"Similarity", true, true, func(ctx context.Context, c *client.Client) error { return second(c.Similarity(ctx, "a", nil)) }},
 	{"CreateKey", false, false, func(ctx context.Context, c *client.Client) error { return second(c.CreateKey(ctx, client.KeySpec{})) }},
 	{"Keys", true, true, func(ctx context.Context, c *client.Client) error { return second(c.Keys(ctx)) }},
 	{"Key", true, true, func(ctx context.Context, c *client.Client) error { return second(c.Key(ctx, "k")) }},

@@ -8,37 +8,61 @@ import (
 	"net/http"
 )
 
-// Query asks a collection. The zero value of each field means the server's default; without a word
-// or phrase in Q all documents are found that pass Filter. A Limit of 0 asks for total and facets
-// alone.
+// Query asks a collection. The zero value of each field means the server's default, and a negative
+// Alpha, Limit or Passages means 0. Without a word or phrase in Q all documents are found that pass
+// Filter.
 type Query struct {
 	Q             string    `json:"q"`                    // words, "phrases", -exclusions
 	Syntax        string    `json:"syntax,omitempty"`     // operators (default); plain: quotes and minus signs in Q mean nothing
 	Spelling      string    `json:"spelling,omitempty"`   // corrected (default): words that no document has are read as near ones; exact (default with plain)
 	Unfinished    bool      `json:"unfinished,omitempty"` // the last word of Q, where no document has it, is read as one that begins with it
 	Mode          string    `json:"mode,omitempty"`       // hybrid (default), semantic, keyword
-	Alpha         *float64  `json:"alpha,omitempty"`      // weight of the vector leg, 0..1
+	Alpha         float64   `json:"alpha,omitempty"`      // weight of vector search, up to 1
 	Fusion        string    `json:"fusion,omitempty"`     // relative (default), rrf
 	Window        int       `json:"window,omitempty"`
 	Filter        string    `json:"filter,omitempty"` // e.g. lang = 'en' AND year >= 2020
-	Fields        []string  `json:"fields,omitempty"` // of the keyword leg and of phrases, with weights: "title^2"
+	Fields        []string  `json:"fields,omitempty"` // searched by keywords and phrases, with weights: "title^2"
 	Operator      string    `json:"operator,omitempty"`
 	Facets        []Facet   `json:"facets,omitempty"`
 	Sort          []SortKey `json:"sort,omitempty"`   // default: by score
 	Boosts        []Boost   `json:"boosts,omitempty"` // what raises or lowers documents beside their relevance
 	Group         string    `json:"group,omitempty"`  // a field: of the documents of the window with the same value only the first is a hit
-	Limit         *int      `json:"limit,omitempty"`
+	Limit         int       `json:"limit,omitempty"`  // negative: total and facets alone
 	Offset        int       `json:"offset,omitempty"`
-	Passages      *int      `json:"passages,omitempty"`
+	Passages      int       `json:"passages,omitempty"`     // of each hit
 	ReturnFields  []string  `json:"return_fields,omitzero"` // of the hits' documents, nested ones joined with dots; nil: all, empty: none
 	OmitFields    []string  `json:"omit_fields,omitempty"`  // that the hits' documents come without
 	MinSimilarity float64   `json:"min_similarity,omitempty"`
 	Diversity     float64   `json:"diversity,omitempty"` // 0 to 1: how much what is like an earlier hit is held back
-	Highlight     *bool     `json:"highlight,omitempty"`
-	Sentences     bool      `json:"sentences,omitempty"` // tell the sentence of each hit's best passage that is nearest to the query
+	NoHighlight   bool      `json:"-"`                   // leave out the marked texts
+	Sentences     bool      `json:"sentences,omitempty"` // return the sentence of each hit's best passage that is nearest to the query
 	Explain       bool      `json:"explain,omitempty"`
 	Rerank        bool      `json:"rerank,omitempty"`        // put the best hits into the order of the server's cross-encoder
 	RerankWindow  int       `json:"rerank_window,omitempty"` // how many; with Rerank, Offset+Limit is at most this
+}
+
+// MarshalJSON implements json.Marshaler.
+func (q Query) MarshalJSON() ([]byte, error) {
+	type plain Query // without this method
+	body := struct {
+		plain
+		Alpha     *float64 `json:"alpha,omitempty"`
+		Limit     *int     `json:"limit,omitempty"`
+		Passages  *int     `json:"passages,omitempty"`
+		Highlight *bool    `json:"highlight,omitempty"`
+	}{plain: plain(q), Alpha: optional(q.Alpha), Limit: optional(q.Limit), Passages: optional(q.Passages)}
+	if q.NoHighlight {
+		body.Highlight = new(false)
+	}
+	return json.Marshal(body)
+}
+
+// optional returns nil for 0, which stands for the default, and 0 for a negative number.
+func optional[N int | float64](n N) *N {
+	if n == 0 {
+		return nil
+	}
+	return new(max(n, 0))
 }
 
 // Response is the answer to a [Query].
@@ -48,15 +72,15 @@ type Response struct {
 	Facets    map[string]FacetCounts `json:"facets,omitempty"`
 	TookMS    float64                `json:"took_ms"`
 	TimingsMS map[string]float64     `json:"timings_ms"`
-	Degraded  bool                   `json:"degraded"` // a leg could not run, and the answer is the other's
+	Degraded  bool                   `json:"degraded"` // keyword or vector search could not run, and the answer is the other's
 	Reason    string                 `json:"degraded_reason"`
 	Warnings  []string               `json:"warnings,omitempty"` // fields of the query that neither the settings nor a document has; hits that are damaged
 	Query     *QueryText             `json:"query,omitempty"`    // how Q was read; nil where it is words alone, as they stand
 	RequestID string                 `json:"request_id"`
 }
 
-// Facet asks how the values of a field are spread over what is found: the Limit most frequent ones,
-// or how many documents have one in each range.
+// Facet counts the values of a field in the matching documents: the Limit most frequent ones, or
+// the documents in each range.
 type Facet struct {
 	Field  string       `json:"field"`
 	Limit  int          `json:"limit,omitempty"`
@@ -111,8 +135,8 @@ type Boost struct {
 	Weight float64 `json:"weight"`
 }
 
-// QueryText is a query taken apart: what is ranked by, the phrases that must occur, the words and
-// phrases that must not, and those of both of which the analysis leaves nothing.
+// QueryText is a parsed query: the text that ranks, the phrases that must occur, the words and
+// phrases that must not, and those of both that the analysis drops.
 type QueryText struct {
 	Text    string   `json:"text"`
 	Phrases []string `json:"phrases,omitempty"`
@@ -129,8 +153,8 @@ type Respelling struct {
 	As   string `json:"as"`
 }
 
-// Total counts matches: those of the legs named by Of; Relation is "eq", or "gte" where the count
-// was cut.
+// Total counts the matches of the searches that Of names; Relation is "eq", or "gte" where the
+// count was cut.
 type Total struct {
 	Value    int    `json:"value"`
 	Relation string `json:"relation"`
@@ -175,7 +199,7 @@ type Sentence struct {
 	Score *float64 `json:"score,omitempty"`
 }
 
-// Explain says how a score came about. A leg that did not run is nil.
+// Explain says how a score came about. A search that did not run is nil.
 type Explain struct {
 	Keyword *KeywordExplain `json:"keyword"`
 	Vector  *VectorExplain  `json:"vector"`
@@ -188,8 +212,8 @@ type Explain struct {
 	Loose bool `json:"loose,omitempty"` // it has a phrase of the query only in other forms of its words, and stands below the hits that have these
 }
 
-// DiversityExplain says where a hit stood by score, its relevance in [0,1], the largest cosine with
-// an earlier hit, and what the two made.
+// DiversityExplain has the rank of a hit by score, its relevance in [0,1], the largest cosine with
+// an earlier hit, and the value that the two give.
 type DiversityExplain struct {
 	RankBefore int     `json:"rank_before"`
 	Relevance  float64 `json:"relevance"`
@@ -197,8 +221,8 @@ type DiversityExplain struct {
 	Value      float64 `json:"value"`
 }
 
-// BoostExplain is what boosts made of a hit: its score without them, its rank by that, what the
-// score was multiplied with, and the value of each.
+// BoostExplain is the effect of boosts on a hit: its rank and score without them, the factor, and
+// the value of each boost.
 type BoostExplain struct {
 	RankBefore int          `json:"rank_before"`
 	Relevance  float64      `json:"relevance"`
@@ -206,15 +230,15 @@ type BoostExplain struct {
 	Values     []BoostValue `json:"values"`
 }
 
-// BoostValue is what one boost says of a document; Of is its field or filter.
+// BoostValue is the value of one boost for a document; Of is its field or filter.
 type BoostValue struct {
 	Of     string  `json:"of"`
 	Weight float64 `json:"weight"`
 	Value  float64 `json:"value"`
 }
 
-// RerankExplain is what the cross-encoder made of a hit: its raw output for the query and the best
-// passage, that as a score, and rank and score before.
+// RerankExplain is the cross-encoder's result for a hit: the raw output for the query and the best
+// passage, the score made of it, and rank and score before.
 type RerankExplain struct {
 	Logit       float64 `json:"logit"`
 	Relevance   float64 `json:"relevance"`
@@ -223,8 +247,8 @@ type RerankExplain struct {
 	Window      int     `json:"window"`
 }
 
-// KeywordExplain is the keyword leg: its rank (0 where the score was filled in), BM25, what BM25
-// cannot exceed for this query, and BM25 in [0,1].
+// KeywordExplain is the result of keyword search: its rank (0 where the score was filled in), BM25,
+// what BM25 cannot exceed for this query, and BM25 in [0,1].
 type KeywordExplain struct {
 	Rank    int           `json:"rank"`
 	Score   float64       `json:"score"`
@@ -244,8 +268,8 @@ type TermExplain struct {
 	Score float64 `json:"score"`
 }
 
-// VectorExplain is the vector leg: its rank (0 where the score was filled in), the cosine of the
-// best passage, and that in [0,1].
+// VectorExplain is the result of vector search: its rank (0 where the score was filled in), the
+// cosine of the best passage, and that in [0,1].
 type VectorExplain struct {
 	Rank   int     `json:"rank"`
 	Cosine float64 `json:"cosine"`
@@ -255,11 +279,11 @@ type VectorExplain struct {
 	Deviation float64 `json:"deviation"` // of these
 
 	// In semantic mode, where texts are compared token by token.
-	Match      *float64 `json:"match,omitempty"` // absent for documents behind the first 50
+	Match      *float64 `json:"match,omitempty"` // absent for documents after the first 50
 	Similarity *float64 `json:"similarity,omitempty"`
 }
 
-// FusionExplain says how the legs were joined.
+// FusionExplain says how keyword and vector scores were combined.
 type FusionExplain struct {
 	Method string  `json:"method"`
 	Alpha  float64 `json:"alpha"`

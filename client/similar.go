@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"net/url"
 )
@@ -14,9 +15,9 @@ type Similar struct {
 	Text          string    `json:"text,omitempty"`         // a text that hits are like
 	Filter        string    `json:"filter,omitempty"`
 	Window        int       `json:"window,omitempty"`
-	Limit         *int      `json:"limit,omitempty"`
+	Limit         int       `json:"limit,omitempty"` // negative: 0
 	Offset        int       `json:"offset,omitempty"`
-	Passages      *int      `json:"passages,omitempty"`
+	Passages      int       `json:"passages,omitempty"`     // negative: 0
 	ReturnFields  []string  `json:"return_fields,omitzero"` // nil: all, empty: none
 	OmitFields    []string  `json:"omit_fields,omitempty"`
 	MinSimilarity float64   `json:"min_similarity,omitempty"`
@@ -27,6 +28,16 @@ type Similar struct {
 	Group         string    `json:"group,omitempty"`
 	Sentences     bool      `json:"sentences,omitempty"`
 	Explain       bool      `json:"explain,omitempty"`
+}
+
+// MarshalJSON implements json.Marshaler.
+func (q Similar) MarshalJSON() ([]byte, error) {
+	type plain Similar // without this method
+	return json.Marshal(struct {
+		plain
+		Limit    *int `json:"limit,omitempty"`
+		Passages *int `json:"passages,omitempty"`
+	}{plain(q), optional(q.Limit), optional(q.Passages)})
 }
 
 // Similar finds documents that are like others; ErrNotFound, ErrInvalid.

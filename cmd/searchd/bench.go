@@ -4,6 +4,6 @@ import "github.com/spf13/cobra"
 
 func newBenchCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "bench", Short: "Measure speed on this machine", Args: cobra.NoArgs}
-	cmd.AddCommand(newBenchEncodeCommand(), newBenchANNCommand(), newBenchInt8Command(), newBenchServeCommand())
+	cmd.AddCommand(newBenchEncodeCommand(), newBenchANNCommand(), newBenchServeCommand())
 	return cmd
 }

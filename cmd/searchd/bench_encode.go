@@ -118,7 +118,7 @@ func benchRates(ctx context.Context, m *models.Checkpoint, fig *encodeFigures) e
 			if err != nil {
 				return err
 			}
-			fig.Rates = append(fig.Rates, encodeRate{Texts: texts, Length: length, Rate: float64(texts*length) / best[0].Seconds()})
+			fig.Rates = append(fig.Rates, encodeRate{Texts: texts, Length: length, Rate: float64(texts*length) / best.Seconds()})
 		}
 	}
 	return nil
@@ -137,7 +137,7 @@ func benchQuery(ctx context.Context, m *models.Checkpoint, fig *encodeFigures) e
 	if err != nil {
 		return err
 	}
-	fig.QueryMS = best[0].Seconds() * 1e3
+	fig.QueryMS = best.Seconds() * 1e3
 	return nil
 }
 

@@ -11,7 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"searchd/encoder"
 	"searchd/internal/eval"
+	"searchd/models"
 )
 
 // labelFigures is what eval prints of a set of texts with labels: of our vectors, and of bags of
@@ -104,9 +106,13 @@ func encodeAll(ctx context.Context, f modelFlags, texts []string) ([][]float32, 
 	if err != nil {
 		return nil, err
 	}
-	encode, err := vectorsOf(ctx, f.model, o)
+	m, err := models.Open(f.model, o)
 	if err != nil {
 		return nil, err
 	}
-	return encode(texts)
+	r, err := m.Encode(ctx, texts, encoder.EncodeOptions{})
+	if err != nil {
+		return nil, err
+	}
+	return r.Vectors, nil
 }

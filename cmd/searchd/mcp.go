@@ -57,8 +57,8 @@ of them at once as there are assistants. The server itself answers the same at P
 	return cmd
 }
 
-// remoteEngine asks a server. Queries and answers of the client have the JSON shape of the
-// engine's.
+// remoteEngine sends queries to a server. Apart from optional numbers, the client's types have the
+// JSON form of the engine's.
 type remoteEngine struct{ c *client.Client }
 
 // Collections implements mcp.Engine. What the key may use by an alias alone has that name.
@@ -85,12 +85,25 @@ func (e remoteEngine) Collections(ctx context.Context) (infos []search.Collectio
 
 // Search implements mcp.Engine.
 func (e remoteEngine) Search(ctx context.Context, collection string, q search.Query) (*search.Response, error) {
-	return askRemote(q, func(q client.Query) (*client.Response, error) { return e.c.Search(ctx, collection, q) })
+	var asked client.Query
+	if err := convert(q, &asked); err != nil {
+		return nil, err
+	}
+	asked.Limit, asked.Passages, asked.NoHighlight = count(q.Limit), count(q.Passages), q.Highlight != nil && !*q.Highlight
+	if q.Alpha != nil && *q.Alpha == 0 {
+		asked.Alpha = -1
+	}
+	return remoteResponse(e.c.Search(ctx, collection, asked))
 }
 
 // Similar implements mcp.Engine.
 func (e remoteEngine) Similar(ctx context.Context, collection string, q search.Similar) (*search.Response, error) {
-	return askRemote(q, func(q client.Similar) (*client.Response, error) { return e.c.Similar(ctx, collection, q) })
+	var asked client.Similar
+	if err := convert(q, &asked); err != nil {
+		return nil, err
+	}
+	asked.Limit, asked.Passages = count(q.Limit), count(q.Passages)
+	return remoteResponse(e.c.Similar(ctx, collection, asked))
 }
 
 // Document implements mcp.Engine.
@@ -103,12 +116,18 @@ func (e remoteEngine) Document(ctx context.Context, collection, id string) (*sea
 	return &out, convert(d, &out)
 }
 
-func askRemote[Q any](q any, ask func(Q) (*client.Response, error)) (*search.Response, error) {
-	var asked Q
-	if err := convert(q, &asked); err != nil {
-		return nil, err
+// count returns the client's form of an optional number: 0 for none, a negative one for 0.
+func count(n *int) int {
+	switch {
+	case n == nil:
+		return 0
+	case *n == 0:
+		return -1
 	}
-	answer, err := ask(asked)
+	return *n
+}
+
+func remoteResponse(answer *client.Response, err error) (*search.Response, error) {
 	if err != nil {
 		return nil, remoteServer(err)
 	}

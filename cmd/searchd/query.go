@@ -17,7 +17,6 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"searchd/client"
 	"searchd/internal/settings"
 	"searchd/search"
 )
@@ -147,7 +146,6 @@ func (f *queryFlags) askFolder(ctx context.Context, q search.Query) (*search.Res
 	return e.Search(ctx, collection, q)
 }
 
-// askServer asks a server. Queries and answers of the client have the JSON shape of the engine's.
 func (f *queryFlags) askServer(ctx context.Context, q search.Query) (*search.Response, error) {
 	c, err := openServer(f.server, f.key)
 	if err != nil {
@@ -164,16 +162,7 @@ func (f *queryFlags) askServer(ctx context.Context, q search.Query) (*search.Res
 	if err != nil {
 		return nil, err
 	}
-	var asked client.Query
-	if err := convert(q, &asked); err != nil {
-		return nil, err
-	}
-	answer, err := c.Search(ctx, collection, asked)
-	if err != nil {
-		return nil, err
-	}
-	var r search.Response
-	return &r, convert(answer, &r)
+	return remoteEngine{c}.Search(ctx, collection, q)
 }
 
 // convert turns a value into another of the same JSON shape.

@@ -214,18 +214,15 @@ func random(r *rand.Rand, n int) []float32 {
 	return x
 }
 
-// Best returns the shortest of rounds runs of each f, taken in turns.
-func Best(rounds int, fs ...func() error) ([]time.Duration, error) {
-	best := make([]time.Duration, len(fs))
+// Best returns the shortest of several runs of f.
+func Best(rounds int, f func() error) (best time.Duration, err error) {
 	for round := range rounds {
-		for i, f := range fs {
-			began := time.Now()
-			if err := f(); err != nil {
-				return nil, err
-			}
-			if d := time.Since(began); round == 0 || d < best[i] {
-				best[i] = d
-			}
+		began := time.Now()
+		if err := f(); err != nil {
+			return 0, err
+		}
+		if d := time.Since(began); round == 0 || d < best {
+			best = d
 		}
 	}
 	return best, nil

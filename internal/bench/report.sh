@@ -97,11 +97,15 @@ if [ -n "${SETS:-}" ]; then
 
 ## Quality of int8
 
-\`searchd bench int8\` with the embedded checkpoint: the smallest cosine of the vectors of a text in both precisions, over all documents and
-queries, and nDCG@10 by exact search.
+\`searchd eval --dataset DIR --mode semantic --precision int8\` with the embedded checkpoint, and the same with f32:
 
 EOT
-  "$searchd" bench int8 $SETS
+  for set in $SETS; do
+    for precision in f32 int8; do
+      printf -- '- %s, %s: ' "$(basename "$set")" $precision
+      "$searchd" eval --dataset "$set" --mode semantic --precision $precision
+    done
+  done
 fi
 echo
 sed -n '/^## Measured by hand$/,$p' "$here/../../docs/benchmarks.md"
