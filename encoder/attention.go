@@ -125,20 +125,3 @@ func (sc *scratch) weigh(i int, scores []float32) (keep float32) {
 	sc.weight[i] = sc.weight[i]*keep + simd.ExpSum(scores, top)
 	return keep
 }
-
-// addWeights adds to dst [L] factor times the attention weights of token i of the sequence whose
-// rows begin at begin, under one head, computed the plain way from the queries and keys in w.
-// scores [L] is overwritten.
-func (s *stack) addWeights(dst, scores []float32, l *layerSpec, w *workspace, head, begin, i int, factor float32) {
-	d, width := s.headSize, w.qkvWidth
-	q := w.qkv[(begin+i)*width+head*d:][:d]
-	keys := w.qkv[begin*width+s.heads*d+head/(s.heads/s.kvHeads)*d:]
-	lo, hi := s.visible(l, i, len(dst))
-	seen := scores[lo:hi]
-	for j := range seen {
-		seen[j] = s.alpha * simd.Dot(q, keys[(lo+j)*width:][:d])
-	}
-	s.bias.add(w.bias, seen, head, lo-i)
-	simd.Softmax(seen)
-	simd.Axpy(dst[lo:hi], factor, seen)
-}

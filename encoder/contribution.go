@@ -4,13 +4,11 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 
-	"searchd/encoder/tokenizer"
 	"searchd/pooling"
 )
 
-// Contribution says what each token of two texts adds to the cosine of their vectors.
+// Contribution holds what each token of two texts adds to the cosine of their vectors.
 type Contribution struct {
 	Cosine float64
 	Texts  [2]TokenShares
@@ -18,19 +16,15 @@ type Contribution struct {
 
 // TokenShares are the tokens of one text with their shares, which sum to the cosine.
 type TokenShares struct {
-	Text      string           // prompt and text as they are encoded, to which Spans refer
-	IDs       []int32          // [L]
-	Tokens    []string         // [L]
-	Spans     []tokenizer.Span // [L]
-	Truncated bool
-	Shares    []float64 // [L]; 0 for tokens that the pooling leaves out
+	TokenizedText
+	Shares []float64 // [L]; 0 for tokens that the pooling leaves out
 }
 
 // Contributions splits the cosine of two texts into a share for each token. With u = Σ w_i·h_i, the
 // pooled states of a text, and v those of the other, the share of token i is w_i·(h_i·v)/(|u|·|v|);
-// with the maximum as pooling, each dimension goes to the token that has it. This is exact as long
-// as only Normalize comes after the pooling: ErrInspect otherwise, and for static models. The
-// prompts are names as in EncodeOptions.
+// with max pooling each dimension goes to the token that has the maximum. This is exact only if no
+// module but Normalize follows the pooling: ErrInspect otherwise, and for static models. The prompts
+// are names as in EncodeOptions.
 func (m *Model) Contributions(ctx context.Context, texts, promptNames [2]string) (*Contribution, error) {
 	if err := m.checkContributions(); err != nil {
 		return nil, err
@@ -38,23 +32,10 @@ func (m *Model) Contributions(ctx context.Context, texts, promptNames [2]string)
 	c := &Contribution{}
 	seqs := make([]sequence, 2)
 	for i, text := range texts {
-		prompt, err := m.prompts.text(promptNames[i])
-		if err != nil {
+		var err error
+		if c.Texts[i].TokenizedText, seqs[i], err = m.tokenizeText(text, promptNames[i], m.limit(promptNames[i])); err != nil {
 			return nil, err
 		}
-		s := &c.Texts[i]
-		s.Text = strip(prompt + text)
-		e := m.tok.Encode(s.Text, m.limit(promptNames[i]))
-		s.IDs, s.Spans, s.Truncated = e.IDs, e.Spans, e.Truncated
-		for _, id := range e.IDs {
-			token, _ := m.tok.Token(id)
-			s.Tokens = append(s.Tokens, token)
-		}
-		seqs[i] = m.sequence(e)
-		if err := m.check(seqs[i]); err != nil {
-			return nil, err
-		}
-		seqs[i].skip = m.skipped(prompt)
 	}
 	states, err := m.tokenStates(ctx, seqs)
 	if err != nil {
@@ -89,12 +70,10 @@ func (m *Model) checkContributions() error {
 		return errNoLayers
 	case len(m.pool.modes) == 0:
 		return ErrNotDense
-	case slices.Contains(m.pool.modes, pooling.AttentionMode):
-		return fmt.Errorf("%w: pooling by attention weighs tokens by one another, which no share tells", ErrInspect)
 	}
 	for _, mod := range m.after {
 		if _, ok := mod.(normalize); !ok {
-			return fmt.Errorf("%w: contributions are exact only where nothing but Normalize comes after the pooling, here comes %T", ErrInspect, mod)
+			return fmt.Errorf("%w: contributions are exact only if no module but Normalize follows the pooling, got %T", ErrInspect, mod)
 		}
 	}
 	return nil

@@ -75,13 +75,6 @@ func TestContributions(t *testing.T) {
 	}
 }
 
-func TestContributionsOfAttention(t *testing.T) {
-	m := mustLoad(t, variant(t, nil), Options{Pooling: "attention"})
-	if _, err := m.Contributions(t.Context(), [2]string{"a", "b"}, [2]string{}); !errors.Is(err, ErrInspect) {
-		t.Errorf("Contributions() = %v, want ErrInspect", err)
-	}
-}
-
 // A prompt that the pooling leaves out has no share.
 func TestContributionsLeaveThePromptOut(t *testing.T) {
 	fsys := variant(t, map[string]string{

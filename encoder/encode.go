@@ -125,16 +125,10 @@ func (m *Model) Score(ctx context.Context, pairs [][2]string) (*Scores, error) {
 	}
 	r := &Scores{Logits: make([]float32, len(pairs)), Tokenization: time.Since(began)}
 	r.Truncated, r.Tokens = lengths(seqs)
-	h := m.stack.hidden
-	err = m.run(ctx, seqs, func(w *workspace, b *batch, members []int) error {
-		for i, n := range members {
-			logits := m.stack.head.logits(w.states[b.offsets[i]*h:b.offsets[i+1]*h], h)
-			if err := checkFinite(logits, n); err != nil {
-				return err
-			}
-			r.Logits[n] = logits[0]
-		}
-		return nil
+	err = m.eachText(ctx, seqs, func(n int, states []float32) error {
+		logits := m.stack.head.logits(states, m.stack.hidden)
+		r.Logits[n] = logits[0]
+		return checkFinite(logits, n)
 	})
 	if err != nil {
 		return nil, err
@@ -142,7 +136,7 @@ func (m *Model) Score(ctx context.Context, pairs [][2]string) (*Scores, error) {
 	return r, nil
 }
 
-// lengths returns which sequences were cut, and the tokens of all.
+// lengths returns which sequences were cut, and the number of tokens of all.
 func lengths(seqs []sequence) (truncated []bool, tokens int) {
 	truncated = make([]bool, len(seqs))
 	for i, s := range seqs {
@@ -298,9 +292,7 @@ func (m *Model) vectors(ctx context.Context, seqs []sequence, o EncodeOptions) (
 				m.static.vector(dst, seqs[n].ids)
 				continue
 			}
-			if err := m.poolSequence(ctx, dst, w, b.offsets[i], b.offsets[i+1], seqs[n].skip); err != nil {
-				return err
-			}
+			pooling.Sequence(dst, w.states[b.offsets[i]*hidden:b.offsets[i+1]*hidden], hidden, seqs[n].skip, m.pool.modes)
 		}
 		for i, v := range m.finishVectors(x, len(members), o.Dimensions) {
 			if err := checkFinite(v, members[i]); err != nil {

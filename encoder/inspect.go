@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"searchd/encoder/tokenizer"
+	"searchd/internal/simd"
 )
 
 // ErrInspect is a request for a part of the stack that the model does not have.
@@ -22,31 +23,56 @@ const MaxInspectTokens = 512
 // AllHeads asks for the average of the attention weights over all heads of a layer.
 const AllHeads = -1
 
-// InspectOptions choose what Inspect hands out.
+// InspectOptions choose what Inspect returns.
 type InspectOptions struct {
 	Prompt    string // as in EncodeOptions
-	Attention bool   // hand out the attention weights of Layer and Head
+	Attention bool   // the attention weights of Layer and Head
 	Layer     int    // from 0
 	Head      int    // from 0, or AllHeads
-	States    bool   // hand out the states
-	Maps      bool   // hand out the attention weights of all layers and heads, a byte each
-	MaxTokens int    // cut the text here; default and cap: MaxInspectTokens
+	States    bool   // the token states
+	Maps      bool   // the attention weights of all layers and heads, a byte each
+	MaxTokens int    // where the text is cut; default and maximum: MaxInspectTokens
 }
 
-// Inspection is what happens to one text inside the stack.
-type Inspection struct {
+// TokenizedText is a text with its tokens.
+type TokenizedText struct {
 	Text      string           // prompt and text as they are encoded, to which Spans refer
 	IDs       []int32          // [L]
 	Tokens    []string         // [L]
 	Spans     []tokenizer.Span // [L], see tokenizer.Encoding
 	Truncated bool             // whether the end of the text was cut off
-	Attention [][]float32      // [L][L]: row i holds the weights of the tokens that token i attends to; they sum to 1
-	Maps      [][][]byte       // [layers][heads][L*L]: byte b stands for the weight (b/255)²; rows as in Attention
-	States    [][]float32      // [layers+1][L*H]: the embeddings, then the states after each layer; the last are those that are pooled
 }
 
-// Inspect encodes one text and hands out attention weights and states on the way. Static models
-// have neither: ErrInspect. Numbers that are none are ErrNotFinite.
+// tokenizeText returns a text with the named prompt as tokens, cut at limit.
+func (m *Model) tokenizeText(text, promptName string, limit int) (t TokenizedText, seq sequence, err error) {
+	prompt, err := m.prompts.text(promptName)
+	if err != nil {
+		return t, seq, err
+	}
+	t.Text = strip(prompt + text)
+	e := m.tok.Encode(t.Text, limit)
+	t.IDs, t.Spans, t.Truncated = e.IDs, e.Spans, e.Truncated
+	for _, id := range t.IDs {
+		token, _ := m.tok.Token(id)
+		t.Tokens = append(t.Tokens, token)
+	}
+	seq = m.sequence(e)
+	seq.skip = m.skipped(prompt)
+	return t, seq, m.check(seq)
+}
+
+// Inspection holds attention weights and token states of one text.
+type Inspection struct {
+	TokenizedText
+	Attention [][]float32 // [L][L]: row i holds the weights of the tokens that token i attends to; they sum to 1
+	Maps      [][][]byte  // [layers][heads][L*L]: byte b stands for the weight (b/255)²; rows as in Attention
+	States    [][]float32 // [layers+1][L*H]: the embeddings, then the states after each layer; the last are those that are pooled
+
+	skip int // leading tokens that the pooling leaves out
+}
+
+// Inspect encodes one text and returns attention weights and token states. It returns ErrInspect for
+// static models, which have neither, and ErrNotFinite in place of a NaN or an infinity.
 func (m *Model) Inspect(ctx context.Context, text string, o InspectOptions) (*Inspection, error) {
 	if m.static != nil {
 		return nil, errNoLayers
@@ -56,25 +82,15 @@ func (m *Model) Inspect(ctx context.Context, text string, o InspectOptions) (*In
 		return nil, fmt.Errorf("%w: layer %d, head %d, want layers 0 to %d, heads 0 to %d or %d for all", ErrInspect,
 			o.Layer, o.Head, len(s.layers)-1, s.heads-1, AllHeads)
 	}
-	prompt, err := m.prompts.text(o.Prompt)
-	if err != nil {
-		return nil, err
-	}
-	in := &Inspection{Text: strip(prompt + text)}
 	limit := min(m.limit(o.Prompt), MaxInspectTokens)
 	if o.MaxTokens > 0 {
 		limit = min(limit, o.MaxTokens)
 	}
-	e := m.tok.Encode(in.Text, limit)
-	in.IDs, in.Spans, in.Truncated = e.IDs, e.Spans, e.Truncated
-	seq := m.sequence(e)
-	if err := m.check(seq); err != nil {
+	t, seq, err := m.tokenizeText(text, o.Prompt, limit)
+	if err != nil {
 		return nil, err
 	}
-	for _, id := range in.IDs {
-		token, _ := m.tok.Token(id)
-		in.Tokens = append(in.Tokens, token)
-	}
+	in := &Inspection{TokenizedText: t, skip: seq.skip}
 	got, err := m.acquire(ctx, 1)
 	if err != nil {
 		return nil, err
@@ -96,7 +112,7 @@ func (m *Model) Inspect(ctx context.Context, text string, o InspectOptions) (*In
 	return in, nil
 }
 
-// tap copies what passes through the stack during one run of a single sequence. A nil tap takes
+// tap copies states and attention weights during the run of a single sequence. A nil tap copies
 // nothing.
 type tap struct {
 	in          *Inspection
@@ -120,15 +136,15 @@ func newTap(s *stack, in *Inspection, o InspectOptions) *tap {
 	return t
 }
 
-// states takes the rows of x, the states after n layers, of the tokens from on.
+// states copies the rows of x, which are the states after n layers of the tokens from on.
 func (t *tap) states(n int, x []float32, from, hidden int) {
 	if t != nil && t.in.States != nil {
 		copy(t.in.States[n][from*hidden:], x)
 	}
 }
 
-// attention computes the weights of layer n from its queries and keys in w. The run itself never
-// holds them all.
+// attention computes the weights of layer n from its queries and keys in w; the run itself never
+// stores all of them.
 func (t *tap) attention(s *stack, n int, w *workspace) {
 	if t == nil {
 		return
@@ -161,8 +177,8 @@ func squareMatrix(n int) [][]float32 {
 	return rows
 }
 
-// weightMap returns the attention weights of one head as bytes [n*n]. Their square roots are what
-// is kept, since most weights are small.
+// weightMap returns the attention weights of one head as bytes [n*n]: their square roots, since most
+// weights are small.
 func (s *stack) weightMap(l *layerSpec, w *workspace, head, n int) []byte {
 	weights, out := squareMatrix(n), make([]byte, 0, n*n)
 	s.addMatrix(weights, l, w, head, 1)
@@ -174,10 +190,21 @@ func (s *stack) weightMap(l *layerSpec, w *workspace, head, n int) []byte {
 	return out
 }
 
-// addMatrix adds factor times the attention weights of one head to dst [L][L].
+// addMatrix adds to dst [L][L] factor times the attention weights of one head, computed naively from
+// the queries and keys in w.
 func (s *stack) addMatrix(dst [][]float32, l *layerSpec, w *workspace, head int, factor float32) {
+	d, width := s.headSize, w.qkvWidth
+	keys := w.qkv[s.heads*d+head/(s.heads/s.kvHeads)*d:]
 	scores := make([]float32, len(dst))
 	for i, row := range dst {
-		s.addWeights(row, scores, l, w, head, 0, i, factor)
+		q := w.qkv[i*width+head*d:][:d]
+		lo, hi := s.visible(l, i, len(row))
+		seen := scores[lo:hi]
+		for j := range seen {
+			seen[j] = s.alpha * simd.Dot(q, keys[(lo+j)*width:][:d])
+		}
+		s.bias.add(w.bias, seen, head, lo-i)
+		simd.Softmax(seen)
+		simd.Axpy(row[lo:hi], factor, seen)
 	}
 }

@@ -2,23 +2,17 @@ package encoder
 
 import (
 	"context"
-	"fmt"
 	"math"
-	"slices"
 
 	"searchd/pooling"
 )
 
-// LayerCosines shows how the similarity of two texts develops: it pools the states after each layer
-// as the model pools the last, and returns the cosine of the two vectors [layers+1], of the
-// embeddings first. What comes after the pooling is left out, so the last is the cosine of the
-// model's vectors where that is Normalize alone. Texts are cut at MaxInspectTokens; the prompts are
-// names as in EncodeOptions. Static models have no layers, and pooling by attention is defined for
-// the last alone: ErrInspect.
+// LayerCosines shows how the similarity of two texts develops from layer to layer: it pools the
+// states after each layer as the model pools the last, and returns the cosines [layers+1] of the two
+// vectors, that of the embeddings first. Modules after the pooling are not applied. Texts are cut at
+// MaxInspectTokens; the prompts are names as in EncodeOptions. It returns ErrInspect for static
+// models.
 func (m *Model) LayerCosines(ctx context.Context, texts, promptNames [2]string) ([]float64, error) {
-	if slices.Contains(m.pool.modes, pooling.AttentionMode) {
-		return nil, fmt.Errorf("%w: pooling by the attention of the last layer says nothing of the others", ErrInspect)
-	}
 	if m.static == nil && len(m.pool.modes) == 0 {
 		return nil, ErrNotDense
 	}
@@ -28,15 +22,10 @@ func (m *Model) LayerCosines(ctx context.Context, texts, promptNames [2]string) 
 		if err != nil {
 			return nil, err
 		}
-		prompt, err := m.prompts.text(promptNames[i])
-		if err != nil {
-			return nil, err
-		}
-		skip := m.skipped(prompt)
 		h := m.stack.hidden
 		for _, states := range in.States {
 			v := make([]float32, h*len(m.pool.modes))
-			pooling.Sequence(v, states, h, skip, m.pool.modes)
+			pooling.Sequence(v, states, h, in.skip, m.pool.modes)
 			if err := checkFinite(v, i); err != nil {
 				return nil, err
 			}

@@ -9,27 +9,6 @@ import (
 	"searchd/internal/simd"
 )
 
-// setLayerWeights makes the pooled states a weighted mean over layers: weights[0] is that of the
-// embeddings, weights[n] of the states after layer n. It returns an error for weights that are not
-// finite, too many or too few, or sum to nothing.
-func (s *stack) setLayerWeights(weights []float32) error {
-	if len(weights) != len(s.layers)+1 {
-		return fmt.Errorf("%w: %d layer weights, want %d: the embeddings and %d layers", ErrConfig, len(weights), len(s.layers)+1, len(s.layers))
-	}
-	sum := 0.0
-	for _, w := range weights {
-		sum += float64(w)
-	}
-	if math.IsNaN(sum) || math.IsInf(sum, 0) || math.Abs(sum) < 1e-6 {
-		return fmt.Errorf("%w: layer weights sum to %v, want a finite sum that is not 0", ErrConfig, sum)
-	}
-	s.layerWeights = make([]float32, len(weights))
-	for i, w := range weights {
-		s.layerWeights[i] = float32(float64(w) / sum)
-	}
-	return nil
-}
-
 // mix adds the states of the tokens [from, to) after n layers to their weighted mean, and puts the
 // mean in their place after the last.
 func (s *stack) mix(w *workspace, n, from, to int) {
@@ -65,5 +44,16 @@ func (s *stack) readLayerPooling(fsys fs.FS, dir string, dry bool) error {
 	if err := readWeights(fsys, dir, func(l *loader) { learned = l.tensor("layer_weights", layers+1-start) }); err != nil {
 		return err
 	}
-	return s.setLayerWeights(append(make([]float32, start), learned...))
+	sum := 0.0
+	for _, w := range learned {
+		sum += float64(w)
+	}
+	if math.Abs(sum) < 1e-6 {
+		return fmt.Errorf("%w: layer weights sum to %v, want another sum than 0", ErrConfig, sum)
+	}
+	s.layerWeights = make([]float32, layers+1)
+	for i, w := range learned {
+		s.layerWeights[start+i] = float32(float64(w) / sum)
+	}
+	return nil
 }

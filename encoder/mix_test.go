@@ -120,14 +120,6 @@ func TestWeightedLayerPooling(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantVector(t, r.Vectors[1], want)
-	o, err := Load(os.DirFS("testdata/bert-mean"), Options{LayerWeights: append([]float32{0}, weights...)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if r, err = o.Encode(t.Context(), []string{mixText}, EncodeOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	wantVector(t, r.Vectors[0], unit(want)) // this checkpoint ends with Normalize
 	for name, bad := range map[string]fstest.MapFS{
 		"too many layers": layered(t, `{"num_hidden_layers":99}`, weights),
 		"too few weights": layered(t, config, weights[:1]),
@@ -136,43 +128,6 @@ func TestWeightedLayerPooling(t *testing.T) {
 		if _, err := Load(bad, Options{}); !errors.Is(err, ErrConfig) && !errors.Is(err, ErrWeights) {
 			t.Errorf("%s: %v", name, err)
 		}
-	}
-	if _, err := Load(os.DirFS("testdata/bert-mean"), Options{LayerWeights: []float32{1}}); !errors.Is(err, ErrConfig) {
-		t.Errorf("Options.LayerWeights of the wrong length: %v", err)
-	}
-}
-
-// TestAttentionPooling compares it with the attention that Inspect hands out, averaged the plain
-// way.
-func TestAttentionPooling(t *testing.T) {
-	for _, name := range []string{"bert-mean", "modernbert", "qwen3-lasttoken"} {
-		t.Run(name, func(t *testing.T) {
-			m, err := Load(os.DirFS("testdata/"+name), Options{Pooling: "mean+attention"})
-			if err != nil {
-				t.Fatal(err)
-			}
-			in, err := m.Inspect(t.Context(), mixText, InspectOptions{States: true, Attention: true, Layer: m.Info().Layers - 1, Head: AllHeads})
-			if err != nil {
-				t.Fatal(err)
-			}
-			states, hidden := in.States[len(in.States)-1], m.Info().Hidden
-			want := slowMean(states, hidden, func(int) float64 { return 1 })
-			want = append(want, slowMean(states, hidden, func(row int) float64 {
-				got := 0.0
-				for _, from := range in.Attention {
-					got += float64(from[row])
-				}
-				return got
-			})...)
-			if m.Info().Normalize {
-				want = unit(want)
-			}
-			r, err := m.Encode(t.Context(), []string{mixText, "Short."}, EncodeOptions{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			wantVector(t, r.Vectors[0], want)
-		})
 	}
 }
 
@@ -183,7 +138,7 @@ func TestPoolingWithoutAnythingLeft(t *testing.T) {
 		"config_sentence_transformers.json": `{"prompts":{"query":"the quick brown fox and the dog: "}}`,
 		"sentence_bert_config.json":         `{"query_length":4}`,
 		"1_Pooling/config.json":             edited(t, "1_Pooling/config.json", map[string]string{"include_prompt": "false"})})
-	for _, mode := range []string{"cls", "max", "mean", "mean_sqrt_len_tokens", "weightedmean", "lasttoken", "attention", "mean+attention"} {
+	for _, mode := range []string{"cls", "max", "mean", "mean_sqrt_len_tokens", "weightedmean", "lasttoken"} {
 		m := mustLoad(t, fsys, Options{Pooling: mode})
 		wantVector(t, encode(t, m, EncodeOptions{Prompt: PromptQuery}, "sun")[0], make([]float64, m.Dim()))
 	}

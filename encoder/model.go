@@ -52,14 +52,9 @@ func ParsePrecision(s string) (Precision, error) {
 // Options change what a checkpoint says. The zero value changes nothing.
 type Options struct {
 	// Pooling replaces the pooling of the checkpoint: cls, max, mean, mean_sqrt_len_tokens,
-	// weightedmean, lasttoken or attention, or several with a plus sign between them, each once,
-	// which are concatenated in the order of this list. A static model has mean alone, and a
-	// checkpoint of the SPLADE kind takes none.
+	// weightedmean or lasttoken, or several joined by plus signs, each once, which are concatenated
+	// in the order of this list. A static model has the mean only, a SPLADE checkpoint takes none.
 	Pooling string
-	// LayerWeights make the pooled token states a weighted mean over layers: one weight for the
-	// embeddings and one for each layer. Nil: as the checkpoint says, which mostly is the last
-	// layer alone. Static models and checkpoints of the SPLADE kind take none.
-	LayerWeights []float32
 	// MaxSeqLength replaces the length in tokens, with special tokens, at which texts are cut.
 	MaxSeqLength int
 	// Precision is that of the linear layers.
@@ -223,11 +218,6 @@ func (m *Model) loadFirst(fsys fs.FS, refs []moduleRef) (rest []moduleRef, err e
 		}
 		rest = rest[1:]
 	}
-	if m.options.LayerWeights != nil {
-		if err := m.stack.setLayerWeights(m.options.LayerWeights); err != nil {
-			return nil, err
-		}
-	}
 	m.pool = poolConfig{modes: []pooling.Mode{pooling.MeanMode}, includePrompt: true}
 	if len(rest) > 0 && rest[0].class == "Pooling" {
 		if m.pool, err = readPooling(fsys, rest[0].dir, m.stack.hidden); err != nil {
@@ -262,9 +252,6 @@ func (m *Model) loadSplade(fsys fs.FS, refs []moduleRef) error {
 	}
 	if m.options.Pooling != "" {
 		return fmt.Errorf("%w: Options.Pooling is %q, a checkpoint of the SPLADE kind has its own", ErrConfig, m.options.Pooling)
-	}
-	if m.options.LayerWeights != nil {
-		return fmt.Errorf("%w: Options.LayerWeights are %d, a checkpoint of the SPLADE kind reads the last layer", ErrConfig, len(m.options.LayerWeights))
 	}
 	if err := m.loadTransformer(fsys, refs[0].dir); err != nil {
 		return err

@@ -78,9 +78,6 @@ func (f *fields) poolingModes(name string) []pooling.Mode {
 	if err != nil {
 		f.fail(name, "is %s: %v", f.text(name), err)
 	}
-	if slices.Contains(modes, pooling.AttentionMode) {
-		f.fail(name, "is %s; attention is for Options.Pooling alone", f.text(name))
-	}
 	return modes
 }
 

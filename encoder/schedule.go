@@ -24,6 +24,23 @@ func (m *Model) run(ctx context.Context, seqs []sequence, sink func(w *workspace
 	return context.Cause(ctx)
 }
 
+// eachText puts the sequences through the stack and calls sink with the states [L, H] of each, from
+// several goroutines.
+func (m *Model) eachText(ctx context.Context, seqs []sequence, sink func(n int, states []float32) error) error {
+	h := m.stack.hidden
+	return m.run(ctx, seqs, func(w *workspace, b *batch, members []int) error {
+		for i, n := range members {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			if err := sink(n, w.states[b.offsets[i]*h:b.offsets[i+1]*h]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
 func (m *Model) runBatch(ctx context.Context, seqs []sequence, members []int, helpers int, sink func(*workspace, *batch, []int) error) error {
 	got, err := m.acquire(ctx, helpers)
 	if err != nil {

@@ -98,7 +98,7 @@ func (s *sparse) load(l *loader, a *architecture) {
 	s.decoder.bias = l.tensor(bias, a.vocab)
 }
 
-// readSpladePooling reads the config of a SpladePooling module.
+// readPooling reads the config of a SpladePooling module.
 func (s *sparse) readPooling(fsys fs.FS, dir string) error {
 	f, err := readFields(fsys, path.Join(dir, "config.json"))
 	if err != nil {
@@ -124,18 +124,9 @@ func (m *Model) EncodeSparse(ctx context.Context, texts []string, o EncodeOption
 	}
 	r := &SparseResult{Vectors: make([][]TokenWeight, len(seqs)), MaxTokens: m.limit(o.Prompt), Tokenization: time.Since(began)}
 	r.Truncated, r.Tokens = lengths(seqs)
-	h := m.stack.hidden
-	err = m.run(ctx, seqs, func(w *workspace, b *batch, members []int) error {
-		for i, n := range members {
-			if err := ctx.Err(); err != nil { // the decoder costs more than the layers of a small model
-				return err
-			}
-			var err error
-			if r.Vectors[n], err = m.sparse.vector(w.states[b.offsets[i]*h:b.offsets[i+1]*h], h, n); err != nil {
-				return err
-			}
-		}
-		return nil
+	err = m.eachText(ctx, seqs, func(n int, states []float32) (err error) {
+		r.Vectors[n], err = m.sparse.vector(states, m.stack.hidden, n)
+		return err
 	})
 	if err != nil {
 		return nil, err

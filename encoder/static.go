@@ -66,9 +66,6 @@ func (m *Model) useStatic(fsys fs.FS, dir string, s *static, ck *safetensors.Che
 	if p := m.options.Pooling; p != "" && p != pooling.MeanMode.String() {
 		return fmt.Errorf("%w: Options.Pooling is %q, a static model has the mean only", ErrConfig, p)
 	}
-	if m.options.LayerWeights != nil {
-		return fmt.Errorf("%w: Options.LayerWeights are %d, a static model has no layers", ErrConfig, len(m.options.LayerWeights))
-	}
 	if m.tok, err = readTokenizer(fsys, dir, tokenizer.Options{}, s.vocab); err != nil {
 		return err
 	}

@@ -54,7 +54,7 @@ func TestStatic(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			refusedOptions(t, variant(t, test.files), Options{Pooling: "max"}, Options{LayerWeights: []float32{1}})
+			refusedPooling(t, variant(t, test.files), "max")
 			mustLoad(t, variant(t, test.files), Options{Pooling: "mean"})
 			m := mustLoad(t, variant(t, test.files), Options{})
 			unknown, _ := m.Tokenizer().ID("[UNK]")

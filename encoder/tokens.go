@@ -2,6 +2,7 @@ package encoder
 
 import (
 	"context"
+	"slices"
 	"time"
 )
 
@@ -56,15 +57,9 @@ func (m *Model) tokenStates(ctx context.Context, seqs []sequence) (*TokenStates,
 	for i, s := range seqs {
 		r.IDs[i] = s.ids
 	}
-	h := m.stack.hidden
-	err := m.run(ctx, seqs, func(w *workspace, b *batch, members []int) error {
-		for i, n := range members {
-			r.States[n] = append([]float32(nil), w.states[b.offsets[i]*h:b.offsets[i+1]*h]...)
-			if err := checkFinite(r.States[n], n); err != nil {
-				return err
-			}
-		}
-		return nil
+	err := m.eachText(ctx, seqs, func(n int, states []float32) error {
+		r.States[n] = slices.Clone(states)
+		return checkFinite(states, n)
 	})
 	if err != nil {
 		return nil, err

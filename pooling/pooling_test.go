@@ -28,10 +28,6 @@ func TestModes(t *testing.T) {
 		{"weightedmean", []float32{22. / 6, -6. / 6, 0, 0, -1, 7}},
 		{"lasttoken", []float32{5, 0, 0, 0, -1, 7}},
 	}
-	direct := map[string]func(dst, states []float32, offsets []int, hidden int){
-		"cls": pooling.CLS, "max": pooling.Max, "mean": pooling.Mean,
-		"mean_sqrt_len_tokens": pooling.MeanSqrtLen, "weightedmean": pooling.WeightedMean, "lasttoken": pooling.LastToken,
-	}
 	for _, test := range tests {
 		t.Run(test.mode, func(t *testing.T) {
 			mode, err := pooling.ParseMode(test.mode)
@@ -41,12 +37,11 @@ func TestModes(t *testing.T) {
 			if got := mode.String(); got != test.mode {
 				t.Errorf("String() = %q, want %q", got, test.mode)
 			}
-			got := []float32{9, 9, 9, 9, 9, 9} // what was there must not shine through
-			pooling.Pool(got, states, offsets, 2, []pooling.Mode{mode})
-			equal(t, "Pool", got, test.want)
-			got = []float32{9, 9, 9, 9, 9, 9}
-			direct[test.mode](got, states, offsets, 2)
-			equal(t, "direct", got, test.want)
+			got := []float32{9, 9, 9, 9, 9, 9} // must be overwritten
+			for i := range 3 {
+				pooling.Sequence(got[2*i:2*i+2], states[2*offsets[i]:2*offsets[i+1]], 2, 0, []pooling.Mode{mode})
+			}
+			equal(t, "Sequence", got, test.want)
 		})
 	}
 }
@@ -68,7 +63,7 @@ func TestSkip(t *testing.T) {
 	}
 }
 
-// masked is the slow twin of Sequence with all modes: sums over mask times state, in float64.
+// masked is a slow version of Sequence with all modes: sums over mask times state, in float64.
 func masked(x []float32, hidden, skip int) []float32 {
 	n := len(x) / hidden
 	out := make([]float32, 6*hidden)
@@ -123,10 +118,10 @@ func equal(t *testing.T, what string, got, want []float32) {
 	}
 }
 
-func ExamplePool() {
+func ExampleSequence() {
 	states := []float32{1, 2, 3, -4, 5, 0} // three tokens of two numbers
 	dst := make([]float32, 4)
-	pooling.Pool(dst, states, []int{0, 3}, 2, []pooling.Mode{pooling.CLSMode, pooling.MaxMode})
+	pooling.Sequence(dst, states, 2, 0, []pooling.Mode{pooling.CLSMode, pooling.MaxMode})
 	fmt.Println(dst)
 	// Output: [1 2 5 2]
 }

@@ -5,11 +5,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	sugar "github.com/sugarme/tokenizer"
-	sugarnorm "github.com/sugarme/tokenizer/normalizer"
-	"github.com/sugarme/tokenizer/pretokenizer"
-	"github.com/sugarme/tokenizer/processor"
 )
 
 const english = `The quick brown fox jumps over the lazy dog, and nobody knows why it does so again and again. In the course of
@@ -57,42 +52,7 @@ func BenchmarkEncode(b *testing.B) {
 			}
 			b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds(), "tokens/s")
 		})
-		b.Run("kind="+kind+"/impl=sugarme", func(b *testing.B) {
-			if kind != "wordpiece" {
-				b.Skip("only the pipeline of BERT is built")
-			}
-			theirs := sugarmeBert(tok, false)
-			short := text[:1<<10] // it is slow
-			n := tok.Count(short)
-			b.ReportAllocs()
-			b.SetBytes(int64(len(short)))
-			for b.Loop() {
-				if _, err := theirs.EncodeSingle(short, true); err != nil {
-					b.Fatal(err)
-				}
-			}
-			b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds(), "tokens/s")
-		})
 	}
-}
-
-// sugarmeBert is the pipeline of BERT as package sugarme has it, with the model of tok, and its
-// normaliser too if asked.
-func sugarmeBert(tok *Tokenizer, ourNormalizer bool) *sugar.Tokenizer {
-	t := sugar.NewTokenizer(tok.Model())
-	if ourNormalizer {
-		t.WithNormalizer(tok.Normalizer())
-	} else {
-		t.WithNormalizer(sugarnorm.NewBertNormalizer(true, true, true, true))
-	}
-	t.WithPreTokenizer(pretokenizer.NewBertPreTokenizer())
-	id := func(token string) int {
-		id, _ := tok.ID(token)
-		return int(id)
-	}
-	t.WithPostProcessor(processor.NewBertProcessing(
-		processor.PostToken{Value: "[SEP]", Id: id("[SEP]")}, processor.PostToken{Value: "[CLS]", Id: id("[CLS]")}))
-	return t
 }
 
 func BenchmarkNew(b *testing.B) {

@@ -72,17 +72,6 @@ func newDecoder(kind string, raw json.RawMessage) (sugar.Decoder, error) {
 		return decoder.NewBpeDecoder(f.Suffix), err
 	case "Fuse":
 		return decoder.NewFuse(), nil
-	case "CTC":
-		f := struct {
-			Pad     string `json:"pad_token"`
-			Word    string `json:"word_delimiter_token"`
-			Cleanup bool   `json:"cleanup"`
-		}{"<pad>", "|", true}
-		err := json.Unmarshal(raw, &f)
-		if err == nil && f.Word == "" {
-			err = errors.New("word_delimiter_token is empty")
-		}
-		return decoder.NewCTC(f.Pad, f.Word, f.Cleanup), err
 	case "ByteLevel":
 		return chain(decodeBytes), nil
 	case "ByteFallback":
@@ -106,7 +95,7 @@ func newDecoder(kind string, raw json.RawMessage) (sugar.Decoder, error) {
 		return parseStripDecoder(raw)
 	}
 	return nil, fmt.Errorf("unknown type %q, allowed are WordPiece, BPEDecoder, ByteLevel, ByteFallback, Metaspace, Replace, "+
-		"Strip, Fuse, CTC and Sequence", kind)
+		"Strip, Fuse and Sequence", kind)
 }
 
 // chain is a function from tokens to tokens as a decoder.

@@ -162,26 +162,6 @@ func TestWordPieceTwin(t *testing.T) {
 	}
 }
 
-// TestSugarmePipeline runs the pipeline of package sugarme with our model and normaliser: the same
-// ids.
-func TestSugarmePipeline(t *testing.T) {
-	tok := load(t, "testdata/wordpiece.json", Options{})
-	theirs := sugarmeBert(tok, true)
-	for _, text := range []string{"The cat sat on the mat.", "Straße, naïve café and résumé in Zürich", "日本語のテキストです", "don't can't it's 3.14"} {
-		got, err := theirs.EncodeSingle(text, true)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var ids []int32
-		for _, id := range got.Ids {
-			ids = append(ids, int32(id))
-		}
-		if want := tok.Encode(text, 0).IDs; !slices.Equal(ids, want) {
-			t.Errorf("%q: %v with sugarme's pipeline, want %v", text, ids, want)
-		}
-	}
-}
-
 // TestPrecompiledTwin compares the charsmap, on single characters, with package sugarme's.
 func TestPrecompiledTwin(t *testing.T) {
 	ours, err := newPrecompiled(spm.NmtNfkc())
