@@ -114,10 +114,6 @@ func BenchmarkRows(b *testing.B) {
 		n    int
 		run  func(x []float32, n int)
 	}{
-		{"gelu", 1536, func(x []float32, n int) { Activate(x, GELU) }},
-		{"gelu_tanh", 1536, func(x []float32, n int) { Activate(x, GELUTanh) }},
-		{"silu", 1536, func(x []float32, n int) { Activate(x, SiLU) }},
-		{"tanh", 1536, func(x []float32, n int) { Activate(x, Tanh) }},
 		{"softmax", 128, func(x []float32, n int) {
 			for i := 0; i < len(x); i += n {
 				Softmax(x[i : i+n])

@@ -11,69 +11,45 @@ package simd
 
 import "unsafe"
 
-// longest is the number of elements that one call of a vector kernel takes: assembly cannot be
-// preempted, and this much lasts some tens of microseconds at most.
-const longest = 1 << 16
-
 func dot(a, b []float32) float32 {
-	if active == Go {
+	switch active {
+	case Go:
 		return dotGo(a, b)
+	case AVX2:
+		return dotAVX2(first(a), first(b), len(a))
 	}
-	var sum float32
-	for len(a) > longest {
-		sum += dot(a[:longest], b[:longest])
-		a, b = a[longest:], b[longest:]
-	}
-	if active == AVX2 {
-		return sum + dotAVX2(first(a), first(b), len(a))
-	}
-	return sum + dotAVX512(first(a), first(b), len(a))
+	return dotAVX512(first(a), first(b), len(a))
 }
 
 func squaredL2(a, b []float32) float32 {
-	if active == Go {
+	switch active {
+	case Go:
 		return squaredL2Go(a, b)
+	case AVX2:
+		return squaredL2AVX2(first(a), first(b), len(a))
 	}
-	var sum float32
-	for len(a) > longest {
-		sum += squaredL2(a[:longest], b[:longest])
-		a, b = a[longest:], b[longest:]
-	}
-	if active == AVX2 {
-		return sum + squaredL2AVX2(first(a), first(b), len(a))
-	}
-	return sum + squaredL2AVX512(first(a), first(b), len(a))
+	return squaredL2AVX512(first(a), first(b), len(a))
 }
 
 func axpy(dst []float32, a float32, x []float32) {
-	if active == Go {
+	switch active {
+	case Go:
 		axpyGo(dst, a, x)
-		return
-	}
-	for len(dst) > 0 {
-		n := min(len(dst), longest)
-		if active == AVX2 {
-			axpyAVX2(first(dst), a, first(x), n)
-		} else {
-			axpyAVX512(first(dst), a, first(x), n)
-		}
-		dst, x = dst[n:], x[n:]
+	case AVX2:
+		axpyAVX2(first(dst), a, first(x), len(dst))
+	default:
+		axpyAVX512(first(dst), a, first(x), len(dst))
 	}
 }
 
 func multiply(dst, x []float32) {
-	if active == Go {
+	switch active {
+	case Go:
 		multiplyGo(dst, x)
-		return
-	}
-	for len(dst) > 0 {
-		n := min(len(dst), longest)
-		if active == AVX2 {
-			multiplyAVX2(first(dst), first(x), n)
-		} else {
-			multiplyAVX512(first(dst), first(x), n)
-		}
-		dst, x = dst[n:], x[n:]
+	case AVX2:
+		multiplyAVX2(first(dst), first(x), len(dst))
+	default:
+		multiplyAVX512(first(dst), first(x), len(dst))
 	}
 }
 
@@ -137,64 +113,33 @@ func softmax(x []float32, ldx, rows, n int) {
 }
 
 func largest(x []float32) float32 {
-	if active == Go {
+	switch active {
+	case Go:
 		return largestGo(x)
+	case AVX2:
+		return largestAVX2(first(x), len(x))
 	}
-	top := x[0]
-	for len(x) > 0 {
-		n := min(len(x), longest)
-		if active == AVX2 {
-			top = max(top, largestAVX2(first(x), n))
-		} else {
-			top = max(top, largestAVX512(first(x), n))
-		}
-		x = x[n:]
-	}
-	return top
+	return largestAVX512(first(x), len(x))
 }
 
 func expSum(x []float32, top float32) float32 {
-	if active == Go {
+	switch active {
+	case Go:
 		return expSumGo(x, top)
+	case AVX2:
+		return expSumAVX2(first(x), len(x), top)
 	}
-	var sum float32
-	for len(x) > 0 {
-		n := min(len(x), longest/4)
-		if active == AVX2 {
-			sum += expSumAVX2(first(x), n, top)
-		} else {
-			sum += expSumAVX512(first(x), n, top)
-		}
-		x = x[n:]
-	}
-	return sum
+	return expSumAVX512(first(x), len(x), top)
 }
 
 func scale(x []float32, by float32) {
-	if active == Go {
+	switch active {
+	case Go:
 		scaleGo(x, by)
-		return
-	}
-	for len(x) > 0 {
-		n := min(len(x), longest)
-		if active == AVX2 {
-			scaleAVX2(first(x), n, by)
-		} else {
-			scaleAVX512(first(x), n, by)
-		}
-		x = x[n:]
-	}
-}
-
-func activate(x []float32, act Activation) {
-	if active == Go {
-		activateGo(x, act)
-		return
-	}
-	for len(x) > 0 {
-		n := min(len(x), longest/4)
-		activateTile(x, n, 1, n, act)
-		x = x[n:]
+	case AVX2:
+		scaleAVX2(first(x), len(x), by)
+	default:
+		scaleAVX512(first(x), len(x), by)
 	}
 }
 

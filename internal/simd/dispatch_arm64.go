@@ -7,32 +7,18 @@ import (
 	"unsafe"
 )
 
-// longest is the number of elements that one call of a vector kernel takes: assembly cannot be
-// preempted, and this much lasts some tens of microseconds at most.
-const longest = 1 << 16
-
 func dot(a, b []float32) float32 {
 	if active == Go {
 		return dotGo(a, b)
 	}
-	var sum float32
-	for len(a) > longest {
-		sum += dot(a[:longest], b[:longest])
-		a, b = a[longest:], b[longest:]
-	}
-	return sum + dotNEON(first(a), first(b), len(a))
+	return dotNEON(first(a), first(b), len(a))
 }
 
 func squaredL2(a, b []float32) float32 {
 	if active == Go {
 		return squaredL2Go(a, b)
 	}
-	var sum float32
-	for len(a) > longest {
-		sum += squaredL2(a[:longest], b[:longest])
-		a, b = a[longest:], b[longest:]
-	}
-	return sum + squaredL2NEON(first(a), first(b), len(a))
+	return squaredL2NEON(first(a), first(b), len(a))
 }
 
 func axpy(dst []float32, a float32, x []float32) {
@@ -40,11 +26,7 @@ func axpy(dst []float32, a float32, x []float32) {
 		axpyGo(dst, a, x)
 		return
 	}
-	for len(dst) > 0 {
-		n := min(len(dst), longest)
-		axpyNEON(first(dst), a, first(x), n)
-		dst, x = dst[n:], x[n:]
-	}
+	axpyNEON(first(dst), a, first(x), len(dst))
 }
 
 func multiply(dst, x []float32) {
@@ -52,11 +34,7 @@ func multiply(dst, x []float32) {
 		multiplyGo(dst, x)
 		return
 	}
-	for len(dst) > 0 {
-		n := min(len(dst), longest)
-		multiplyNEON(first(dst), first(x), n)
-		dst, x = dst[n:], x[n:]
-	}
+	multiplyNEON(first(dst), first(x), len(dst))
 }
 
 func dotRows(dst []float32, q, base []float32, ids []uint32) {
@@ -109,26 +87,14 @@ func largest(x []float32) float32 {
 	if active == Go {
 		return largestGo(x)
 	}
-	top := x[0]
-	for len(x) > 0 {
-		n := min(len(x), longest)
-		top = max(top, largestNEON(first(x), n))
-		x = x[n:]
-	}
-	return top
+	return largestNEON(first(x), len(x))
 }
 
 func expSum(x []float32, top float32) float32 {
 	if active == Go {
 		return expSumGo(x, top)
 	}
-	var sum float32
-	for len(x) > 0 {
-		n := min(len(x), longest/4)
-		sum += expSumNEON(first(x), n, top)
-		x = x[n:]
-	}
-	return sum
+	return expSumNEON(first(x), len(x), top)
 }
 
 func scale(x []float32, by float32) {
@@ -136,23 +102,7 @@ func scale(x []float32, by float32) {
 		scaleGo(x, by)
 		return
 	}
-	for len(x) > 0 {
-		n := min(len(x), longest)
-		scaleNEON(first(x), n, by)
-		x = x[n:]
-	}
-}
-
-func activate(x []float32, act Activation) {
-	if active == Go {
-		activateGo(x, act)
-		return
-	}
-	for len(x) > 0 {
-		n := min(len(x), longest/4)
-		activateTile(x, n, 1, n, act)
-		x = x[n:]
-	}
+	scaleNEON(first(x), len(x), by)
 }
 
 // activateTile applies act to x [rows, cols], rows ldx apart; neither is 0.

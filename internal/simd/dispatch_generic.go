@@ -14,8 +14,6 @@ func mulNN(dst []float32, ldd int, a []float32, lda int, b []float32, ldb int, m
 	mulNNGo(dst, ldd, a, lda, b, ldb, m, n, k, accumulate)
 }
 
-func activate(x []float32, act Activation) { activateGo(x, act) }
-
 func layerNorm(dst, x, gamma, beta []float32, eps float32) { layerNormGo(dst, x, gamma, beta, eps) }
 
 func rmsNorm(dst, x, gamma []float32, eps float32) { rmsNormGo(dst, x, gamma, eps) }

@@ -13,6 +13,10 @@ import (
 	"unsafe"
 )
 
+// longest is how many elements one call of a kernel over several rows takes: assembly cannot be
+// preempted, and this many last some tens of microseconds at most. Single vectors are not split.
+const longest = 1 << 16
+
 // first is the address of s[0]; the kernels that take it do not touch memory when the length that
 // goes with it is 0.
 func first(s []float32) *float32 { return unsafe.SliceData(s) }

@@ -83,7 +83,7 @@ func testLong(t *testing.T) {
 	copy(got, x)
 	Axpy(got, 2, y)
 	Multiply(got, y)
-	Activate(got, ReLU)
+	activate(got, ReLU)
 	check()
 	for i := range x {
 		if want := max(0, (x[i]+2*y[i])*y[i]); got[i] != want {

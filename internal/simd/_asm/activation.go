@@ -280,9 +280,7 @@ func activations(v isa) {
 
 // elementwise prints one of them. start, if there is one, runs once before the loops.
 func elementwise(v isa, name, doc string, values []float64, start func(*pool), body func(p *pool, x reg.VecVirtual) reg.VecVirtual) {
-	TEXT(name+v.name, 0x4, "func(x *float32, ldx, rows, cols int)")
-	Pragma("noescape")
-	Doc(name + v.name + " replaces each element of x [rows, cols], rows ldx apart, by " + doc + ".")
+	kernel(name+v.name, "func(x *float32, ldx, rows, cols int)", name+v.name+" replaces each element of x [rows, cols], rows ldx apart, by "+doc+".")
 	x, ldx, rows, off := ptr("x"), ptr("ldx"), ptr("rows"), GP64()
 	p := v.pool(values...)
 	if start != nil {
@@ -297,6 +295,5 @@ func elementwise(v isa, name, doc string, values []float64, start func(*pool), b
 	LEAQ(Mem{Base: x, Index: ldx, Scale: 4}, x)
 	DECQ(rows)
 	JNZ(LabelRef("row"))
-	VZEROUPPER()
-	RET()
+	finish()
 }

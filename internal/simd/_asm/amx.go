@@ -20,7 +20,7 @@ const amxHeight = 32
 // both sets, which take turns at the steps.
 func amxShapes() Mem {
 	const name = "amxShapes"
-	m, ok := constants[name]
+	m, ok := globals[name]
 	if !ok {
 		m = GLOBL(name, attr.RODATA|attr.NOPTR)
 		for rows := 1; rows <= amxHeight; rows++ {
@@ -37,7 +37,7 @@ func amxShapes() Mem {
 				DATA((rows-1)*len(shape)+i, U64(binary.LittleEndian.Uint64(shape[i:])))
 			}
 		}
-		constants[name] = m
+		globals[name] = m
 	}
 	return m
 }
@@ -67,9 +67,7 @@ func gemmInt8AMX(single bool) {
 	if single {
 		name, height = name+"Single", "1 to 16"
 	}
-	TEXT(name, 0x4, "func(c *float32, ldc int, a *uint8, lda int, b *int8, ldb int, steps, rows, height, cols int, scale *float32, zero *int32, colScale *float32, colSum *int32, bias, residual *float32, sums *int32, then uintptr)")
-	Pragma("noescape")
-	Doc(fmt.Sprintf("%s writes scale[i]·colScale[j]·(a·b - zero[i]·colSum[j]) + bias + residual to c [rows, cols], in blocks of height rows, %s;", name, height),
+	kernel(name, "func(c *float32, ldc int, a *uint8, lda int, b *int8, ldb int, steps, rows, height, cols int, scale *float32, zero *int32, colScale *float32, colSum *int32, bias, residual *float32, sums *int32, then uintptr)", fmt.Sprintf("%s writes scale[i]·colScale[j]·(a·b - zero[i]·colSum[j]) + bias + residual to c [rows, cols], in blocks of height rows, %s;", name, height),
 		"colScale and colSum are read for whole panels of 32 columns, a for whole blocks, the panels of b, ldb bytes apart, for whole steps;",
 		"a step is 64 bytes of a row of a and 16 groups of b. ldc, also that of residual, in elements, lda in bytes. sums is room for 1024 numbers.",
 		"zero holds each number z, 0 to 255, as z + z<<23; colSum is within 2²². then is what to prefetch during the last panel.")
@@ -114,8 +112,7 @@ func gemmInt8AMX(single bool) {
 	JGT(LabelRef("panel"))
 	k.finish("rest")
 	TILERELEASE()
-	VZEROUPPER()
-	RET()
+	finish()
 }
 
 // shares divides the rows of a block among the steps of the next one: ceil(height/steps).

@@ -20,8 +20,7 @@ func ceilings() {
 		}
 		DECQ(n)
 		JNZ(LabelRef("loop"))
-		VZEROUPPER()
-		RET()
+		finish()
 	}
 	fma := func(x, y, acc Op) { VFMADD231PS(x, y, acc) }
 	loop("ceilingFMAAVX512", "ceilingFMAAVX512 runs loops x 24 multiply-adds of 16 float32.", avx512, 24, fma)

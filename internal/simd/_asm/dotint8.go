@@ -84,9 +84,7 @@ func (v isa) bytesDoc() string {
 
 func dotInt8(v isa) {
 	name := "dotInt8" + v.vnni()
-	TEXT(name, 0x4, "func(a, b *int8, n int) int32")
-	Pragma("noescape")
-	Doc(name + " is the inner product of a [n] and b [n]" + v.bytesDoc())
+	kernel(name, "func(a, b *int8, n int) int32", name+" is the inner product of a [n] and b [n]"+v.bytesDoc())
 	a, b, off := ptr("a"), ptr("b"), GP64()
 	acc, correction, flip := v.reg(), v.reg(), v.flip()
 	v.zero(acc, correction)
@@ -102,32 +100,16 @@ func dotInt8(v isa) {
 	total := GP32()
 	VMOVD(v.reduce(acc, addInt32).(reg.Vec).AsX(), total)
 	Store(total, ReturnIndex(0))
-	VZEROUPPER()
-	RET()
+	finish()
 }
 
 // dotRowsInt8 is dotRows for bytes.
 func dotRowsInt8(v isa) {
 	name := "dotRowsInt8" + v.vnni()
-	TEXT(name, 0x4, "func(dst *int32, q, base *int8, ids *uint32, count, n, width int)")
-	Pragma("noescape")
-	Doc(name + " writes q [n] · base[ids[i]] to dst [count], count at least 1; the rows of base are width bytes apart" + v.bytesDoc())
+	kernel(name, "func(dst *int32, q, base *int8, ids *uint32, count, n, width int)", name+" writes q [n] · base[ids[i]] to dst [count], count at least 1; the rows of base are width bytes apart"+v.bytesDoc())
 	dst, q, ids, count := ptr("dst"), ptr("q"), ptr("ids"), ptr("count")
 	flip := v.flip()
-	for _, group := range []int{4, 1} {
-		loop, out := label("group"), label("out")
-		Label(loop)
-		CMPQ(count, Imm(uint64(group)))
-		JLT(LabelRef(out))
-		dotGroupInt8(v, group, dst, q, ids, count, flip)
-		ADDQ(Imm(uint64(4*group)), ids)
-		ADDQ(Imm(uint64(4*group)), dst)
-		SUBQ(Imm(uint64(group)), count)
-		JMP(LabelRef(loop))
-		Label(out)
-	}
-	VZEROUPPER()
-	RET()
+	groups(dst, ids, count, func(group int) { dotGroupInt8(v, group, dst, q, ids, count, flip) })
 }
 
 func dotGroupInt8(v isa, group int, dst, q, ids, count reg.GPVirtual, flip reg.VecVirtual) {

@@ -22,9 +22,7 @@ func (v isa) tileRows() int {
 // residual may be nil.
 func gemm(v isa, nv int) {
 	name := fmt.Sprintf("gemm%d%s", nv, v.name)
-	TEXT(name, 0x4, "func(c *float32, ldc int, a *float32, lda int, b *float32, ldb, k, rows, cols int, bias, residual *float32, ldr int, next uintptr, stride int)")
-	Pragma("noescape")
-	Doc(fmt.Sprintf("%s writes a·b + bias + residual to c [rows, cols], rows <= %d and cols <= %d; strides in elements.",
+	kernel(name, "func(c *float32, ldc int, a *float32, lda int, b *float32, ldb, k, rows, cols int, bias, residual *float32, ldr int, next uintptr, stride int)", fmt.Sprintf("%s writes a·b + bias + residual to c [rows, cols], rows <= %d and cols <= %d; strides in elements.",
 		name, v.tileRows(), nv*v.lanes()), fmt.Sprintf("For each row of b it prefetches %d bytes at next, which moves on by stride bytes.", nv*v.bytes))
 	a, b := ptr("a"), ptr("b")
 	lda, ldb, k, rows := ptr("lda"), ptr("ldb"), ptr("k"), ptr("rows")
@@ -43,9 +41,7 @@ const wideRows = 6
 func gemmWide(v isa) {
 	const nv = 4
 	name := "gemm4" + v.name
-	TEXT(name, 0x4, "func(c *float32, ldc int, a *float32, lda int, b *float32, gap, k, rows int, bias, residual *float32, ldr int, next uintptr, stride int)")
-	Pragma("noescape")
-	Doc(fmt.Sprintf("%s writes a·b + bias + residual to c [rows, %d], rows <= %d; strides in elements, also gap, how far behind", name, nv*v.lanes(), wideRows),
+	kernel(name, "func(c *float32, ldc int, a *float32, lda int, b *float32, gap, k, rows int, bias, residual *float32, ldr int, next uintptr, stride int)", fmt.Sprintf("%s writes a·b + bias + residual to c [rows, %d], rows <= %d; strides in elements, also gap, how far behind", name, nv*v.lanes(), wideRows),
 		fmt.Sprintf("b [k, %d] the other half of the columns begins. For each row of b it prefetches 64 bytes at next, which moves on by stride bytes.", nv*v.lanes()/2))
 	a, b := ptr("a"), ptr("b")
 	lda, gap, k, rows := ptr("lda"), ptr("gap"), ptr("k"), ptr("rows")
@@ -107,7 +103,6 @@ func gemmTile(v isa, mr, nv int, a, b, lda, ldb, gap, k, next, stride reg.GPVirt
 			}
 		}
 	}
-	const unroll = 4
 	advance := func(steps int) {
 		if gap != nil {
 			ADDQ(U32(uint32(panelBytes*steps)), b)
@@ -117,32 +112,8 @@ func gemmTile(v isa, mr, nv int, a, b, lda, ldb, gap, k, next, stride reg.GPVirt
 		}
 	}
 	stem := fmt.Sprintf("r%d", mr)
-	loop, rest, restLoop, done := label(stem+"loop"), label(stem+"rest"), label(stem+"restloop"), label(stem+"done")
-	SUBQ(Imm(unroll), k)
-	JLT(LabelRef(rest))
-	Label(loop)
-	for u := range unroll {
-		step(u)
-	}
-	advance(unroll)
-	SUBQ(Imm(unroll), k)
-	JGE(LabelRef(loop))
-	Label(rest)
-	ADDQ(Imm(unroll), k)
-	JZ(LabelRef(done))
-	Label(restLoop)
-	step(0)
-	advance(1)
-	DECQ(k)
-	JNZ(LabelRef(restLoop))
-	Label(done)
-	for n := sets; n > 1; n /= 2 {
-		for s := range n / 2 {
-			for i := range acc[s] {
-				VADDPS(acc[s+n/2][i], acc[s][i], acc[s][i])
-			}
-		}
-	}
+	unrolled(stem, k, step, advance)
+	sumSets(acc, add)
 	gemmStore(v, mr, nv, stem, acc[0])
 }
 
@@ -250,8 +221,7 @@ func gemmStoreMasked(v isa, mr, nv int, stem string, acc []reg.VecVirtual, masks
 			LEAQ(Mem{Base: c, Index: ldc, Scale: 4}, c)
 		}
 	}
-	VZEROUPPER()
-	RET()
+	finish()
 }
 
 // transpose prints transpose: dst[p·32 + i] = alpha·b[i·ldb + p] for lanes rows i of b and k
@@ -259,9 +229,7 @@ func gemmStoreMasked(v isa, mr, nv int, stem string, acc []reg.VecVirtual, masks
 // in 128-bit lane l of register i, and transposed there.
 func transpose(v isa) {
 	name := "transpose" + v.name
-	TEXT(name, 0x4, "func(dst, b *float32, ldb, k int, alpha float32)")
-	Pragma("noescape")
-	Doc(fmt.Sprintf("%s writes alpha·bᵀ to dst [k, %d], whose rows lie 32 apart; b is [%d, k], k a multiple of 4.", name, v.lanes(), v.lanes()))
+	kernel(name, "func(dst, b *float32, ldb, k int, alpha float32)", fmt.Sprintf("%s writes alpha·bᵀ to dst [k, %d], whose rows lie 32 apart; b is [%d, k], k a multiple of 4.", name, v.lanes(), v.lanes()))
 	dst, b, ldb, k := ptr("dst"), ptr("b"), ptr("ldb"), ptr("k")
 	alpha := v.argEverywhere("alpha")
 	SHLQ(Imm(2), ldb)
@@ -322,6 +290,5 @@ func transpose(v isa) {
 	ADDQ(U32(512), dst)
 	SUBQ(Imm(4), k)
 	JGT(LabelRef("columns"))
-	VZEROUPPER()
-	RET()
+	finish()
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/mmcloughlin/avo/attr"
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
@@ -35,9 +34,7 @@ func gemmInt8(v isa, nv int) {
 	if nv > 2 {
 		name, most, line = "gemmInt8Wide"+v.vnni(), wideRows, 64
 	}
-	TEXT(name, 0x4, "func(c *float32, ldc int, a *uint8, lda int, b *int8, gap, groups, rows, cols int, scale *float32, zero *int32, colScale *float32, colSum *int32, bias, residual *float32, ldr int, next uintptr, stride int)")
-	Pragma("noescape")
-	Doc(fmt.Sprintf("%s writes scale[i]·colScale[j]·(a·b - zero[i]·colSum[j]) + bias + residual to c [rows, cols], rows <= %d and cols <= %d;",
+	kernel(name, "func(c *float32, ldc int, a *uint8, lda int, b *int8, gap, groups, rows, cols int, scale *float32, zero *int32, colScale *float32, colSum *int32, bias, residual *float32, ldr int, next uintptr, stride int)", fmt.Sprintf("%s writes scale[i]·colScale[j]·(a·b - zero[i]·colSum[j]) + bias + residual to c [rows, cols], rows <= %d and cols <= %d;",
 		name, most, nv*v.lanes()),
 		"colScale and colSum are read for whole vectors; ldc and ldr in elements, lda in bytes, as gap, from one panel of b to the next.",
 		fmt.Sprintf("For each group of b it prefetches %d bytes at next, which moves on by stride bytes.", line))
@@ -115,7 +112,6 @@ func gemmInt8Tile(v isa, mr, nv, prefetched int, a, b, lda, gap, groups, next, s
 			}
 		}
 	}
-	const unroll = 4
 	advance := func(steps int) {
 		ADDQ(U32(uint32(128*steps)), b)
 		for _, p := range base {
@@ -123,32 +119,8 @@ func gemmInt8Tile(v isa, mr, nv, prefetched int, a, b, lda, gap, groups, next, s
 		}
 	}
 	stem := fmt.Sprintf("r%d", mr)
-	loop, rest, restLoop, done := label(stem+"loop"), label(stem+"rest"), label(stem+"restloop"), label(stem+"done")
-	SUBQ(Imm(unroll), groups)
-	JLT(LabelRef(rest))
-	Label(loop)
-	for u := range unroll {
-		step(u)
-	}
-	advance(unroll)
-	SUBQ(Imm(unroll), groups)
-	JGE(LabelRef(loop))
-	Label(rest)
-	ADDQ(Imm(unroll), groups)
-	JZ(LabelRef(done))
-	Label(restLoop)
-	step(0)
-	advance(1)
-	DECQ(groups)
-	JNZ(LabelRef(restLoop))
-	Label(done)
-	for n := sets; n > 1; n /= 2 {
-		for s := range n / 2 {
-			for i := range acc[s] {
-				VPADDD(acc[s+n/2][i], acc[s][i], acc[s][i])
-			}
-		}
-	}
+	unrolled(stem, groups, step, advance)
+	sumSets(acc, addInt32)
 	scale, colScale := ptr("scale"), ptr("colScale")
 	for j := range nv {
 		column := v.reg()
@@ -170,9 +142,7 @@ type rangeSums struct{ lo, hi, poison reg.VecVirtual }
 // rowRange prints the smallest and the largest element of x, and 0 if they lie on one side of it;
 // NaN if there is one.
 func rowRange(v isa) {
-	TEXT("rowRange"+v.name, 0x4, "func(x *float32, n int) (lo, hi float32)")
-	Pragma("noescape")
-	Doc("rowRange" + v.name + " is min(0, x [n]) and max(0, x [n]), or NaN if x holds a NaN.")
+	kernel("rowRange"+v.name, "func(x *float32, n int) (lo, hi float32)", "rowRange"+v.name+" is min(0, x [n]) and max(0, x [n]), or NaN if x holds a NaN.")
 	x := ptr("x")
 	sets := make([]rangeSums, 4)
 	for i := range sets {
@@ -225,32 +195,24 @@ func rowRange(v isa) {
 		VADDSS(p, t, t)
 		VMOVSS(t, result.Addr)
 	}
-	VZEROUPPER()
-	RET()
+	finish()
 }
 
 // quantizeOrder puts the double words of four vectors that were packed to bytes in order: the packs
 // work on 128-bit lanes.
 func (v isa) quantizeOrder() Mem {
-	name := "order" + v.name
-	m, ok := constants[name]
-	if !ok {
-		m = GLOBL(name, attr.RODATA|attr.NOPTR)
-		lanes := v.bytes / 16
-		for i := range 4 * lanes {
-			DATA(4*i, U32(uint32(i%lanes*4+i/lanes)))
-		}
-		constants[name] = m
+	lanes := v.bytes / 16
+	order := make([]uint32, 4*lanes)
+	for i := range order {
+		order[i] = uint32(i%lanes*4 + i/lanes)
 	}
-	return m
+	return global("order"+v.name, order)
 }
 
 // quantizeRows prints, for each row, what steps and quantizeRowGo do: one pass for the range, one
 // for the bytes, with the row in the first-level cache in between.
 func quantizeRows(v isa) {
-	TEXT("quantizeRows"+v.name, 0x4, "func(dst *uint8, ldd int, x *float32, rows, n int, scale *float32, zero *int32)")
-	Pragma("noescape")
-	Doc("quantizeRows"+v.name+" rounds x [rows, n] to bytes clamp(round(x·inverse) + zero, 0, 255), dst rows ldd apart; see steps for scale and zero.",
+	kernel("quantizeRows"+v.name, "func(dst *uint8, ldd int, x *float32, rows, n int, scale *float32, zero *int32)", "quantizeRows"+v.name+" rounds x [rows, n] to bytes clamp(round(x·inverse) + zero, 0, 255), dst rows ldd apart; see steps for scale and zero.",
 		fmt.Sprintf("It writes up to %d bytes behind the end of a row.", v.lanes()-1))
 	dst, x, rows := ptr("dst"), ptr("x"), ptr("rows")
 	order := v.reg()
@@ -300,8 +262,7 @@ func quantizeRows(v isa) {
 	}
 	DECQ(rows)
 	JNZ(LabelRef("row"))
-	VZEROUPPER()
-	RET()
+	finish()
 }
 
 // quantizeRange returns min(0, row) and max(0, row) in lane 0 of two registers, NaN for a row with

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/mmcloughlin/avo/attr"
 	. "github.com/mmcloughlin/avo/build"
@@ -172,54 +173,89 @@ func (v isa) argEverywhere(name string) reg.VecVirtual {
 	return r
 }
 
-var constants = map[string]Mem{}
+var globals = map[string]Mem{}
 
-// constant is a 64-byte block of read-only memory with the 32-bit pattern u in each lane: an
-// operand for any isa.
-func constant(u uint32) Mem {
-	name := fmt.Sprintf("c%08x", u)
-	m, ok := constants[name]
+// global is read-only memory that holds the given words.
+func global(name string, words []uint32) Mem {
+	m, ok := globals[name]
 	if !ok {
 		m = GLOBL(name, attr.RODATA|attr.NOPTR)
-		for i := 0; i < 64; i += 4 {
-			DATA(i, U32(u))
+		for i, w := range words {
+			DATA(4*i, U32(w))
 		}
-		constants[name] = m
+		globals[name] = m
 	}
 	return m
 }
+
+// constant is a 64-byte block of read-only memory with the 32-bit pattern u in each lane: an
+// operand for any isa.
+func constant(u uint32) Mem { return global(fmt.Sprintf("c%08x", u), slices.Repeat([]uint32{u}, 16)) }
 
 func f32(x float64) Mem { return constant(math.Float32bits(float32(x))) }
 
 // table is read-only memory that holds the given numbers one after another.
 func table(name string, values []float64) Mem {
-	m, ok := constants[name]
-	if !ok {
-		m = GLOBL(name, attr.RODATA|attr.NOPTR)
-		for i, x := range values {
-			DATA(4*i, U32(math.Float32bits(float32(x))))
-		}
-		constants[name] = m
+	words := make([]uint32, len(values))
+	for i, x := range values {
+		words[i] = math.Float32bits(float32(x))
 	}
-	return m
+	return global(name, words)
 }
 
 // laneMasks is 8 lanes of ones and 8 of zeros; a window of 8 that begins at 8-n selects the first
 // n.
 func laneMasks() Mem {
-	m, ok := constants["lanes"]
-	if !ok {
-		m = GLOBL("lanes", attr.RODATA|attr.NOPTR)
-		for i := range 16 {
-			u := uint32(0)
-			if i < 8 {
-				u = 0xffffffff
-			}
-			DATA(4*i, U32(u))
-		}
-		constants["lanes"] = m
+	return global("lanes", append(slices.Repeat([]uint32{0xffffffff}, 8), make([]uint32, 8)...))
+}
+
+// kernel begins a function of the package.
+func kernel(name, signature string, doc ...string) {
+	TEXT(name, attr.NOSPLIT, signature)
+	Pragma("noescape")
+	Doc(doc...)
+}
+
+// finish ends a kernel that has used vectors.
+func finish() {
+	VZEROUPPER()
+	RET()
+}
+
+// unrolled runs step n times, four steps at a time with the numbers 0 to 3 and then one by one with
+// 0; advance moves the pointers by that many steps. n is destroyed.
+func unrolled(stem string, n reg.GPVirtual, step, advance func(int)) {
+	const unroll = 4
+	loop, rest, restLoop, done := label(stem+"loop"), label(stem+"rest"), label(stem+"restloop"), label(stem+"done")
+	SUBQ(Imm(unroll), n)
+	JLT(LabelRef(rest))
+	Label(loop)
+	for u := range unroll {
+		step(u)
 	}
-	return m
+	advance(unroll)
+	SUBQ(Imm(unroll), n)
+	JGE(LabelRef(loop))
+	Label(rest)
+	ADDQ(Imm(unroll), n)
+	JZ(LabelRef(done))
+	Label(restLoop)
+	step(0)
+	advance(1)
+	DECQ(n)
+	JNZ(LabelRef(restLoop))
+	Label(done)
+}
+
+// sumSets adds all sets of sums to the first, pairwise.
+func sumSets(acc [][]reg.VecVirtual, op func(a, b, to Op)) {
+	for n := len(acc); n > 1; n /= 2 {
+		for s := range n / 2 {
+			for i := range acc[s] {
+				op(acc[s+n/2][i], acc[s][i], acc[s][i])
+			}
+		}
+	}
 }
 
 var labels int

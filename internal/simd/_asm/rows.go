@@ -12,9 +12,7 @@ import (
 // softmax takes three passes over each row: the maximum, the exponentials with their sum, the
 // division.
 func softmax(v isa) {
-	TEXT("softmax"+v.name, 0x4, "func(x *float32, ldx, rows, n int)")
-	Pragma("noescape")
-	Doc("softmax" + v.name + " replaces each row of x [rows, n], rows ldx apart, by exp(x-max)/sum; neither is 0.")
+	kernel("softmax"+v.name, "func(x *float32, ldx, rows, n int)", "softmax"+v.name+" replaces each row of x [rows, n], rows ldx apart, by exp(x-max)/sum; neither is 0.")
 	x, off, rows, ldx := ptr("x"), GP64(), ptr("rows"), ptr("ldx")
 	SHLQ(Imm(2), ldx)
 	element := Mem{Base: x, Index: off, Scale: 1}
@@ -30,8 +28,7 @@ func softmax(v isa) {
 	ADDQ(ldx, x)
 	DECQ(rows)
 	JNZ(LabelRef("row"))
-	VZEROUPPER()
-	RET()
+	finish()
 }
 
 // expPool holds the constants of expTo.
@@ -95,9 +92,7 @@ func multiplyBy(v isa, element Mem, off reg.GPVirtual, factor reg.VecVirtual) {
 // online prints the pieces of a softmax over a row that comes in parts.
 func online(v isa) {
 	begin := func(name, signature, doc string) (element Mem, off reg.GPVirtual) {
-		TEXT(name+v.name, 0x4, signature)
-		Pragma("noescape")
-		Doc(name + v.name + " " + doc)
+		kernel(name+v.name, signature, name+v.name+" "+doc)
 		off = GP64()
 		return Mem{Base: ptr("x"), Index: off, Scale: 1}, off
 	}
@@ -107,8 +102,7 @@ func online(v isa) {
 	returnLane0(expSum(v, v.expPool(), element, off, v.argEverywhere("top")))
 	element, off = begin("scale", "func(x *float32, n int, by float32)", "multiplies x [n] by a number.")
 	multiplyBy(v, element, off, v.argEverywhere("by"))
-	VZEROUPPER()
-	RET()
+	finish()
 }
 
 // softmaxShortVectors is how many vectors of a row softmaxShort keeps in registers at most.
@@ -118,9 +112,7 @@ const softmaxShortVectors = 8
 // Wide vectors only.
 func softmaxShort(v isa) {
 	name := "softmaxShort" + v.name
-	TEXT(name, 0x4, "func(x *float32, ldx, rows, n int)")
-	Pragma("noescape")
-	Doc(fmt.Sprintf("%s is softmax%s for 0 < n <= %d.", name, v.name, softmaxShortVectors*v.lanes()))
+	kernel(name, "func(x *float32, ldx, rows, n int)", fmt.Sprintf("%s is softmax%s for 0 < n <= %d.", name, v.name, softmaxShortVectors*v.lanes()))
 	x, rows, ldx, n := ptr("x"), ptr("rows"), ptr("ldx"), ptr("n")
 	SHLQ(Imm(2), ldx)
 	p := v.pool(append([]float64{math.Inf(-1)}, expBelowConstants...)...)
@@ -169,8 +161,7 @@ func softmaxShort(v isa) {
 		ADDQ(ldx, x)
 		DECQ(rows)
 		JNZ(LabelRef(loop))
-		VZEROUPPER()
-		RET()
+		finish()
 	}
 }
 
@@ -221,9 +212,7 @@ func inverseRoot(v isa, sum reg.VecVirtual) reg.VecVirtual {
 }
 
 func layerNorm(v isa) {
-	TEXT("layerNorm"+v.name, 0x4, "func(dst, x, gamma, beta *float32, n int, eps float32)")
-	Pragma("noescape")
-	Doc("layerNorm" + v.name + " writes gamma·(x-mean)/sqrt(variance+eps) + beta to dst [n], n > 0; beta may be nil.")
+	kernel("layerNorm"+v.name, "func(dst, x, gamma, beta *float32, n int, eps float32)", "layerNorm"+v.name+" writes gamma·(x-mean)/sqrt(variance+eps) + beta to dst [n], n > 0; beta may be nil.")
 	x := ptr("x")
 	sum := sums(v, x, func(r, acc reg.VecVirtual, m *mask) { VADDPS(r, acc, acc) }).(reg.Vec).AsX()
 	n := XMM()
@@ -253,8 +242,7 @@ func layerNorm(v isa) {
 			}
 			v.store(r, Mem{Base: dst, Index: off, Scale: 1}, m)
 		})
-		VZEROUPPER()
-		RET()
+		finish()
 	}
 	TESTQ(beta, beta)
 	JZ(LabelRef("nobeta"))
@@ -264,9 +252,7 @@ func layerNorm(v isa) {
 }
 
 func rmsNorm(v isa) {
-	TEXT("rmsNorm"+v.name, 0x4, "func(dst, x, gamma *float32, n int, eps float32)")
-	Pragma("noescape")
-	Doc("rmsNorm" + v.name + " writes gamma·x/sqrt(mean(x²)+eps) to dst [n], n > 0.")
+	kernel("rmsNorm"+v.name, "func(dst, x, gamma *float32, n int, eps float32)", "rmsNorm"+v.name+" writes gamma·x/sqrt(mean(x²)+eps) to dst [n], n > 0.")
 	x := ptr("x")
 	scale := inverseRoot(v, sums(v, x, func(r, acc reg.VecVirtual, m *mask) { VFMADD231PS(r, r, acc) }))
 	dst, gamma, off := ptr("dst"), ptr("gamma"), GP64()
@@ -278,6 +264,5 @@ func rmsNorm(v isa) {
 		VMULPS(g, r, r)
 		v.store(r, Mem{Base: dst, Index: off, Scale: 1}, m)
 	})
-	VZEROUPPER()
-	RET()
+	finish()
 }

@@ -51,14 +51,11 @@ func returnLane0(x reg.VecVirtual) {
 		panic(err)
 	}
 	VMOVSS(x.(reg.Vec).AsX(), result.Addr) // Store would use MOVSS, which mixes badly with vectors
-	VZEROUPPER()
-	RET()
+	finish()
 }
 
 func dot(v isa) {
-	TEXT("dot"+v.name, 0x4, "func(a, b *float32, n int) float32")
-	Pragma("noescape")
-	Doc("dot" + v.name + " is the inner product of a [n] and b [n].")
+	kernel("dot"+v.name, "func(a, b *float32, n int) float32", "dot"+v.name+" is the inner product of a [n] and b [n].")
 	returnLane0(pairs(v, ptr("a"), ptr("b"), ptr("n"), func(a, b Mem, m *mask, acc reg.VecVirtual) {
 		x := v.reg()
 		v.load(a, x, m)
@@ -73,9 +70,7 @@ func dot(v isa) {
 }
 
 func squaredL2(v isa) {
-	TEXT("squaredL2"+v.name, 0x4, "func(a, b *float32, n int) float32")
-	Pragma("noescape")
-	Doc("squaredL2" + v.name + " is the squared Euclidean distance of a [n] and b [n].")
+	kernel("squaredL2"+v.name, "func(a, b *float32, n int) float32", "squaredL2"+v.name+" is the squared Euclidean distance of a [n] and b [n].")
 	returnLane0(pairs(v, ptr("a"), ptr("b"), ptr("n"), func(a, b Mem, m *mask, acc reg.VecVirtual) {
 		x, y := v.reg(), v.reg()
 		v.load(a, x, m)
@@ -86,9 +81,7 @@ func squaredL2(v isa) {
 }
 
 func axpy(v isa) {
-	TEXT("axpy"+v.name, 0x4, "func(dst *float32, a float32, x *float32, n int)")
-	Pragma("noescape")
-	Doc("axpy" + v.name + " adds a·x to dst [n].")
+	kernel("axpy"+v.name, "func(dst *float32, a float32, x *float32, n int)", "axpy"+v.name+" adds a·x to dst [n].")
 	dst, x, n, off := ptr("dst"), ptr("x"), ptr("n"), GP64()
 	a := v.argEverywhere("a")
 	v.vectors(n, off, func(m *mask) {
@@ -98,14 +91,11 @@ func axpy(v isa) {
 		VFMADD231PS(a, y, z)
 		v.store(z, Mem{Base: dst, Index: off, Scale: 1}, m)
 	})
-	VZEROUPPER()
-	RET()
+	finish()
 }
 
 func multiply(v isa) {
-	TEXT("multiply"+v.name, 0x4, "func(dst, x *float32, n int)")
-	Pragma("noescape")
-	Doc("multiply" + v.name + " multiplies dst [n] by x, element by element.")
+	kernel("multiply"+v.name, "func(dst, x *float32, n int)", "multiply"+v.name+" multiplies dst [n] by x, element by element.")
 	dst, x, n, off := ptr("dst"), ptr("x"), ptr("n"), GP64()
 	v.vectors(n, off, func(m *mask) {
 		y, z := v.reg(), v.reg()
@@ -114,32 +104,34 @@ func multiply(v isa) {
 		VMULPS(y, z, z)
 		v.store(z, Mem{Base: dst, Index: off, Scale: 1}, m)
 	})
-	VZEROUPPER()
-	RET()
+	finish()
 }
 
 // dotRows multiplies q with four rows at a time, so that a vector of q is read once for the four,
 // and touches the same place of the four rows after them, so that these are on their way when their
 // turn comes.
 func dotRows(v isa) {
-	TEXT("dotRows"+v.name, 0x4, "func(dst, q, base *float32, ids *uint32, count, n int)")
-	Pragma("noescape")
-	Doc("dotRows" + v.name + " writes q [n] · base[ids[i]] to dst [count]; count is at least 1.")
+	kernel("dotRows"+v.name, "func(dst, q, base *float32, ids *uint32, count, n int)", "dotRows"+v.name+" writes q [n] · base[ids[i]] to dst [count]; count is at least 1.")
 	dst, q, ids, count := ptr("dst"), ptr("q"), ptr("ids"), ptr("count")
+	groups(dst, ids, count, func(group int) { dotGroup(v, group, dst, q, ids, count) })
+}
+
+// groups runs body for each four of the rows that ids names, then for each one of the rest, and
+// ends the kernel.
+func groups(dst, ids, count reg.GPVirtual, body func(group int)) {
 	for _, group := range []int{4, 1} {
 		loop, out := label("group"), label("out")
 		Label(loop)
 		CMPQ(count, Imm(uint64(group)))
 		JLT(LabelRef(out))
-		dotGroup(v, group, dst, q, ids, count)
+		body(group)
 		ADDQ(Imm(uint64(4*group)), ids)
 		ADDQ(Imm(uint64(4*group)), dst)
 		SUBQ(Imm(uint64(group)), count)
 		JMP(LabelRef(loop))
 		Label(out)
 	}
-	VZEROUPPER()
-	RET()
+	finish()
 }
 
 func dotGroup(v isa, group int, dst, q, ids, count reg.GPVirtual) {

@@ -107,9 +107,7 @@ func elementwise(p *program, name, doc string, values []float64, start, body fun
 	f := p.function(name+"NEON", "x *float32, ldx int, rows int, cols int", "",
 		"replaces each element of x [rows, cols], rows ldx apart, by "+doc+"; neither is 0.")
 	const from, ldx, rows, cols, at, n = 0, 1, 2, 3, 4, 5
-	for r, arg := range []string{"x", "ldx", "rows", "cols"} {
-		f.arg(arg, x(r))
-	}
+	f.args(0, "x", "ldx", "rows", "cols")
 	f.constants(at, 20, values...)
 	start(f)
 	row := f.newLabel("row")

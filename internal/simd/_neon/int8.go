@@ -74,9 +74,7 @@ func (f *fn) rescale(mr, nv int) {
 // dotInt8 prints the inner product of bytes, of which either may be -128.
 func dotInt8(p *program, sdot bool) {
 	f := p.function(sdotName("dotInt8NEON", sdot), "a *int8, b *int8, n int", "int32", "is the inner product of a [n] and b [n]; n is a multiple of 16.")
-	f.arg("a", 0)
-	f.arg("b", 1)
-	f.arg("n", 2)
+	f.args(0, "a", "b", "n")
 	f.zero(0, 1, 2, 3)
 	f.steps(2, 64, func() {
 		for i := v(0); i < 4; i += 2 {
@@ -124,9 +122,7 @@ func dotRowsInt8(p *program, sdot bool) {
 	f := p.function(sdotName("dotRowsInt8NEON", sdot), "dst *int32, q *int8, base *int8, ids *uint32, count int, n int, width int", "",
 		"writes q [n] · base[ids[i]] to dst [count]; count is a multiple of 4, and not 0; the rows of base are width bytes\napart; n is a multiple of 16.")
 	const dst, q, base, ids, count, n, width, rows, ahead, left, t = 0, 1, 2, 3, 4, 5, 6, 7, 11, 15, 16
-	for r, name := range []string{"dst", "q", "base", "ids", "count", "n", "width"} {
-		f.arg(name, x(r))
-	}
+	f.args(0, "dst", "q", "base", "ids", "count", "n", "width")
 	group := f.newLabel("group")
 	f.label(group)
 	rowAddresses(f, rows, ids, width, base)
@@ -173,8 +169,7 @@ func dotRowsInt8(p *program, sdot bool) {
 // rowRange prints the least and the greatest element, or zero; a NaN passes.
 func rowRange(p *program) {
 	f := p.function("rowRangeNEON", "x *float32, n int", "lo float32, hi float32", "is min(0, x [n]) and max(0, x [n]), or NaN if x holds a NaN.")
-	f.arg("x", 0)
-	f.arg("n", 1)
+	f.args(0, "x", "n")
 	f.zero(0, 1, 2, 3)
 	narrow := func(i v) {
 		f.fmin(i, i, 16+i)
@@ -206,9 +201,7 @@ func rowRange(p *program) {
 func quantize(p *program) {
 	f := p.function("quantizeNEON", "dst *int8, x *float32, n int, inverse float32, zero int32", "",
 		"rounds x [n] to bytes clamp(round(x·inverse) + zero, 0, 255) - 128; n is a multiple of 8.")
-	f.arg("dst", 0)
-	f.arg("x", 1)
-	f.arg("n", 2)
+	f.args(0, "dst", "x", "n")
 	f.argEverywhere("inverse", 3, 16)
 	f.argEverywhere("zero", 3, 17)
 	f.signBytes(18)

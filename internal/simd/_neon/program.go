@@ -103,6 +103,13 @@ func (r x) String() string { return fmt.Sprintf("R%d", int(r)) }
 // arg loads an argument of eight bytes.
 func (f *fn) arg(name string, to x) { f.line("MOVD %s, %v", f.offsets[name], to) }
 
+// args loads arguments of eight bytes into to and the registers after it.
+func (f *fn) args(to x, names ...string) {
+	for i, name := range names {
+		f.arg(name, to+x(i))
+	}
+}
+
 // argEverywhere copies an argument of four bytes to all lanes; t is destroyed.
 func (f *fn) argEverywhere(name string, t x, to v) {
 	f.line("MOVWU %s, %v", f.offsets[name], t)

@@ -4,8 +4,7 @@ package main
 // lane.
 func largest(p *program) {
 	f := p.function("largestNEON", "x *float32, n int", "float32", "is the greatest element of x [n], n > 0.")
-	f.arg("x", 0)
-	f.arg("n", 1)
+	f.args(0, "x", "n")
 	f.line("MOVD R0, R2")
 	f.everywhereNext(0, 2)
 	for i := v(1); i < 4; i++ {
@@ -38,8 +37,7 @@ func largest(p *program) {
 func expSum(p *program) {
 	const nothing = -60
 	f := p.function("expSumNEON", "x *float32, n int, top float32", "float32", "replaces each element of x [n] by exp(x-top), or 0 below e^-60, and returns the sum; top is not below any.")
-	f.arg("x", 0)
-	f.arg("n", 1)
+	f.args(0, "x", "n")
 	f.argEverywhere("top", 2, 16)
 	f.constants(2, 20, append([]float64{nothing, log2e}, exp2Polynomial...)...)
 	f.constant(17, nothing)
@@ -81,8 +79,7 @@ func expSum(p *program) {
 
 func scale(p *program) {
 	f := p.function("scaleNEON", "x *float32, n int, by float32", "", "multiplies x [n] by a number.")
-	f.arg("x", 0)
-	f.arg("n", 1)
+	f.args(0, "x", "n")
 	f.argEverywhere("by", 2, 16)
 	f.steps(1, 8, func() {
 		f.loadPair(0, 1, 0, 0)
@@ -107,8 +104,7 @@ func scale(p *program) {
 // sums adds up body over x [n], four vectors at a time with a sum each; of a single element the
 // other lanes are zero, and so they must leave body.
 func sums(f *fn, body func(acc, r v, single bool)) {
-	f.arg("x", 0)
-	f.arg("n", 1)
+	f.args(0, "x", "n")
 	f.zero(0, 1, 2, 3)
 	f.steps(1, 16, func() {
 		f.loadPairNext(16, 17, 0)
@@ -125,11 +121,7 @@ func sums(f *fn, body func(acc, r v, single bool)) {
 		f.loadOneNext(16, 0)
 		body(0, 16, true)
 	})
-	f.fadd(0, 0, 1)
-	f.fadd(2, 2, 3)
-	f.fadd(0, 0, 2)
-	f.faddp(0, 0, 0)
-	f.faddp(0, 0, 0)
+	f.total()
 	f.returnLane0(0)
 }
 
@@ -151,9 +143,7 @@ func norms(p *program) {
 
 	f = p.function("normalizeNEON", "dst *float32, x *float32, gamma *float32, beta *float32, n int, mean float32, scale float32", "",
 		"writes gamma·(x-mean)·scale + beta to dst [n]; beta may be nil.")
-	for r, name := range []string{"dst", "x", "gamma", "beta", "n"} {
-		f.arg(name, x(r))
-	}
+	f.args(0, "dst", "x", "gamma", "beta", "n")
 	f.argEverywhere("mean", 5, 16)
 	f.argEverywhere("scale", 5, 17)
 	f.line("CBZ R3, plain")

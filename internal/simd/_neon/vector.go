@@ -24,6 +24,11 @@ func pairs(f *fn, a, b, n x, body func(acc, a, b v)) {
 		f.loadOneNext(20, b)
 		body(0, 16, 20)
 	})
+	f.total()
+}
+
+// total leaves the sum of all lanes of v0 to v3 in lane 0 of v0.
+func (f *fn) total() {
 	f.fadd(0, 0, 1)
 	f.fadd(2, 2, 3)
 	f.fadd(0, 0, 2)
@@ -34,9 +39,7 @@ func pairs(f *fn, a, b, n x, body func(acc, a, b v)) {
 // twoVectors begins a function of two vectors and loads its arguments into R0, R1 and R2.
 func twoVectors(p *program, name, doc string) *fn {
 	f := p.function(name, "a *float32, b *float32, n int", "float32", doc)
-	f.arg("a", 0)
-	f.arg("b", 1)
-	f.arg("n", 2)
+	f.args(0, "a", "b", "n")
 	return f
 }
 
@@ -85,16 +88,13 @@ func axpy(p *program) {
 	f := p.function("axpyNEON", "dst *float32, a float32, x *float32, n int", "", "adds a·x to dst [n].")
 	f.arg("dst", 0)
 	f.argEverywhere("a", 1, 16)
-	f.arg("x", 1)
-	f.arg("n", 2)
+	f.args(1, "x", "n")
 	inPlace(f, 0, 1, 2, func(d, s v) { f.fmla(d, s, 16) })
 }
 
 func multiply(p *program) {
 	f := p.function("multiplyNEON", "dst *float32, x *float32, n int", "", "multiplies dst [n] by x, element by element.")
-	f.arg("dst", 0)
-	f.arg("x", 1)
-	f.arg("n", 2)
+	f.args(0, "dst", "x", "n")
 	inPlace(f, 0, 1, 2, func(d, s v) { f.fmul(d, d, s) })
 }
 
@@ -123,9 +123,7 @@ func dotRows(p *program) {
 	f := p.function("dotRowsNEON", "dst *float32, q *float32, base *float32, ids *uint32, count int, n int", "",
 		"writes q [n] · base[ids[i]] to dst [count]; count is a multiple of 4, and not 0.")
 	const dst, q, base, ids, count, n, width, rows, ahead, left, t = 0, 1, 2, 3, 4, 5, 6, 7, 11, 15, 16
-	for r, name := range []string{"dst", "q", "base", "ids", "count", "n"} {
-		f.arg(name, x(r))
-	}
+	f.args(0, "dst", "q", "base", "ids", "count", "n")
 	f.line("LSL $2, %v, %v", x(n), x(width))
 	group := f.newLabel("group")
 	f.label(group)
