@@ -23,8 +23,8 @@ type TokenShares struct {
 // Contributions splits the cosine of two texts into a share for each token. With u = Σ w_i·h_i, the
 // pooled states of a text, and v those of the other, the share of token i is w_i·(h_i·v)/(|u|·|v|);
 // with max pooling each dimension goes to the token that has the maximum. This is exact only if no
-// module but Normalize follows the pooling: ErrInspect otherwise, and for static models. The prompts
-// are names as in EncodeOptions.
+// module but Normalize follows the pooling: ErrInspect otherwise, and for static models. The
+// prompts are names as in EncodeOptions.
 func (m *Model) Contributions(ctx context.Context, texts, promptNames [2]string) (*Contribution, error) {
 	if err := m.checkContributions(); err != nil {
 		return nil, err

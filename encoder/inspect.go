@@ -71,8 +71,8 @@ type Inspection struct {
 	skip int // leading tokens that the pooling leaves out
 }
 
-// Inspect encodes one text and returns attention weights and token states. It returns ErrInspect for
-// static models, which have neither, and ErrNotFinite in place of a NaN or an infinity.
+// Inspect encodes one text and returns attention weights and token states. It returns ErrInspect
+// for static models, which have neither, and ErrNotFinite in place of a NaN or an infinity.
 func (m *Model) Inspect(ctx context.Context, text string, o InspectOptions) (*Inspection, error) {
 	if m.static != nil {
 		return nil, errNoLayers
@@ -177,8 +177,8 @@ func squareMatrix(n int) [][]float32 {
 	return rows
 }
 
-// weightMap returns the attention weights of one head as bytes [n*n]: their square roots, since most
-// weights are small.
+// weightMap returns the attention weights of one head as bytes [n*n]: their square roots, since
+// most weights are small.
 func (s *stack) weightMap(l *layerSpec, w *workspace, head, n int) []byte {
 	weights, out := squareMatrix(n), make([]byte, 0, n*n)
 	s.addMatrix(weights, l, w, head, 1)
@@ -190,8 +190,8 @@ func (s *stack) weightMap(l *layerSpec, w *workspace, head, n int) []byte {
 	return out
 }
 
-// addMatrix adds to dst [L][L] factor times the attention weights of one head, computed naively from
-// the queries and keys in w.
+// addMatrix adds to dst [L][L] factor times the attention weights of one head, computed naively
+// from the queries and keys in w.
 func (s *stack) addMatrix(dst [][]float32, l *layerSpec, w *workspace, head int, factor float32) {
 	d, width := s.headSize, w.qkvWidth
 	keys := w.qkv[s.heads*d+head/(s.heads/s.kvHeads)*d:]

@@ -8,10 +8,10 @@ import (
 )
 
 // LayerCosines shows how the similarity of two texts develops from layer to layer: it pools the
-// states after each layer as the model pools the last, and returns the cosines [layers+1] of the two
-// vectors, that of the embeddings first. Modules after the pooling are not applied. Texts are cut at
-// MaxInspectTokens; the prompts are names as in EncodeOptions. It returns ErrInspect for static
-// models.
+// states after each layer as the model pools the last, and returns the cosines [layers+1] of the
+// two vectors, that of the embeddings first. Modules after the pooling are not applied. Texts are
+// cut at MaxInspectTokens; the prompts are names as in EncodeOptions. It returns ErrInspect for
+// static models.
 func (m *Model) LayerCosines(ctx context.Context, texts, promptNames [2]string) ([]float64, error) {
 	if m.static == nil && len(m.pool.modes) == 0 {
 		return nil, ErrNotDense

@@ -30,8 +30,8 @@
 // the other text of a pair when both are cut.
 //
 // github.com/sugarme/tokenizer gives this package the entry of added_tokens (TokenConfig), the
-// WordLevel model, the Decoder interface, and the decoders WordPiece, BPEDecoder, Fuse and Sequence.
-// The rest is our own: sugarme 0.3.0 strips no accents where strip_accents is null, ignores
-// fuse_unk, byte_fallback, ignore_merges and regular expressions in Replace, panics on JSON of the
-// wrong type, and allocates some hundred times per token.
+// WordLevel model, the Decoder interface, and the decoders WordPiece, BPEDecoder, Fuse and
+// Sequence. The rest is our own: sugarme 0.3.0 strips no accents where strip_accents is null,
+// ignores fuse_unk, byte_fallback, ignore_merges and regular expressions in Replace, panics on JSON
+// of the wrong type, and allocates some hundred times per token.
 package tokenizer
