@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"searchd/extract/content"
 )
 
 const (
@@ -39,7 +41,7 @@ func attachmentName(name, kind string) string {
 	ext := extensions[kind]
 	if name == "" {
 		name = "attachment"
-	} else if ext == ".txt" && extension(name) != "" { // of a program perhaps: texts in folders are not read by that name either
+	} else if ext == ".txt" && content.Extension(name) != "" { // of a program perhaps: texts in folders are not read by that name either
 		return name
 	}
 	return name + ext
@@ -48,7 +50,7 @@ func attachmentName(name, kind string) string {
 // attachment remembers the name of an attachment and reads it as documents of their own, which the
 // message names and which name the message.
 func (r *mailReader) attachment(name, kind string, body io.Reader) error {
-	listed := valueHasText(name) && len(name) <= maxAttachmentName
+	listed := content.HasText(name) && len(name) <= maxAttachmentName
 	if listed && len(r.files) < maxAttachments {
 		r.files = append(r.files, name)
 	}
@@ -59,13 +61,13 @@ func (r *mailReader) attachment(name, kind string, body io.Reader) error {
 		if r.read > maxAttachments+1 {
 			return nil
 		}
-		return r.x.warnf(r.line, "more than %d attachments; the others are not read", maxAttachments)
+		return r.x.Warnf(r.line, "more than %d attachments; the others are not read", maxAttachments)
 	}
 	if !listed {
 		name = ""
 	}
 	name = attachmentName(name, kind)
-	if extension(name) == ".ics" {
+	if content.Extension(name) == ".ics" {
 		b, err := io.ReadAll(io.LimitReader(body, r.x.o.MaxText))
 		if sum := sha256.Sum256(bytes.TrimSpace(b)); err != nil && len(b) == 0 || r.dates[sum] {
 			return nil

@@ -84,9 +84,9 @@ func</code></pre><div class="highlight-python notranslate"><div class=highlight>
 			}
 		})
 	}
-	text := strings.Repeat("a\n\n", maxBlocks+10)
-	if out := readBytes(t, []byte(text), "a.md", Options{}); len(out.docs) != 1 || len(out.docs[0].Blocks) != maxBlocks {
-		t.Errorf("got %d blocks, want %d", len(out.docs[0].Blocks), maxBlocks)
+	text := strings.Repeat("a\n\n", (1<<18)+10)
+	if out := readBytes(t, []byte(text), "a.md", Options{}); len(out.docs) != 1 || len(out.docs[0].Blocks) != (1<<18) {
+		t.Errorf("got %d blocks, want %d", len(out.docs[0].Blocks), (1 << 18))
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"searchd/extract/content"
+
 	"golang.org/x/net/html/charset"
 )
 
@@ -44,7 +46,7 @@ func (x *source) readCards(br *bufio.Reader) error {
 			before := c
 			c, all = &card{kind: kind, line: at, fields: map[string]any{}, left: x.o.MaxText}, all+1
 			if before.kind != "" {
-				return x.errorf(before.line, "the next one begins in line %d inside what begins here", at)
+				return x.Errorf(before.line, "the next one begins in line %d inside what begins here", at)
 			}
 		case c.kind == "":
 		case name == "begin":
@@ -58,7 +60,7 @@ func (x *source) readCards(br *bufio.Reader) error {
 			return x.card(done)
 		case len(c.within) > 0:
 		case tooLong && c.takes(name):
-			return x.errorf(at, "%s of more bytes than the limit of %d", strings.ToUpper(name), x.o.MaxLine)
+			return x.Errorf(at, "%s of more bytes than the limit of %d", strings.ToUpper(name), x.o.MaxLine)
 		default:
 			c.take(name, params, value)
 		}
@@ -72,27 +74,27 @@ func (x *source) readCards(br *bufio.Reader) error {
 				return err
 			}
 			if c.kind != "" {
-				return x.errorf(c.line, "the file ends inside what begins here")
+				return x.Errorf(c.line, "the file ends inside what begins here")
 			}
 			if all == 0 {
-				return x.errorf(0, "no contacts or appointments in it")
+				return x.Errorf(0, "no contacts or appointments in it")
 			}
 			return nil
 		case errors.Is(err, errNUL):
-			return x.errorf(lines.line, "%v, not %s", err, formatNouns[x.format])
+			return x.Errorf(lines.line, "%v, not %s", err, formatNouns[x.format])
 		case err != nil:
-			return x.errorf(lines.line, "cannot be read: %v", err)
+			return x.Errorf(lines.line, "cannot be read: %v", err)
 		case b == nil:
 			if err := end(); err != nil {
 				return err
 			}
 			property.WriteString("x:") // of which what follows in the next lines is a part
-			if err := x.errorf(lines.line, "line of %d bytes is longer than the limit of %d", size, x.o.MaxLine); err != nil {
+			if err := x.Errorf(lines.line, "line of %d bytes is longer than the limit of %d", size, x.o.MaxLine); err != nil {
 				return err
 			}
 			continue
 		}
-		line, err := x.text(lines.line, b)
+		line, err := x.Text(lines.line, b)
 		if err != nil {
 			return err
 		}
@@ -142,7 +144,7 @@ func cutProperty(line string) (name, params, value string) {
 			_, label, _ := strings.Cut(strings.ToLower(params), "charset=")
 			label, _, _ = strings.Cut(label, ";")
 			if enc, _ := charset.Lookup(label); enc != nil {
-				if s, err := decodeAll(b, enc); err == nil {
+				if s, err := content.Decode(b, enc); err == nil {
 					value = s
 				}
 			}
@@ -218,7 +220,7 @@ func (c *card) take(name, params, value string) {
 	plain := cardEscape.Replace(value)
 	switch name {
 	case "fn", "summary":
-		c.title = strings.Join(strings.Fields(plain), " ")
+		c.title = content.OneLine(plain)
 	case "n": // family; given; more
 		parts := cardSplit(value, ';')
 		if len(parts) > 1 {
@@ -323,7 +325,7 @@ func cardParam(params, name string) string {
 // card emits a document.
 func (x *source) card(c *card) error {
 	if c.left < 0 {
-		return x.errorf(c.line, "%v of %d bytes", errTextTooLong, x.o.MaxText)
+		return x.Errorf(c.line, "%v of %d bytes", content.ErrTooLong, x.o.MaxText)
 	}
 	if c.title == "" {
 		c.title = c.name
@@ -332,8 +334,8 @@ func (x *source) card(c *card) error {
 		c.title, _ = c.fields["organization"].(string)
 	}
 	text := c.text.String()
-	if !valueHasText(c.title) && !valueHasText(text) && len(c.fields) == 0 {
-		return x.errorf(c.line, "nothing to read between its begin and its end")
+	if !content.HasText(c.title) && !content.HasText(text) && len(c.fields) == 0 {
+		return x.Errorf(c.line, "nothing to read between its begin and its end")
 	}
 	if text != "" {
 		c.fields["text"] = text

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"searchd/extract/content"
+
 	"golang.org/x/text/encoding/unicode"
 )
 
@@ -16,14 +18,14 @@ func TestLegacyCharsets(t *testing.T) {
 		{"UTF-8", "für Müller", "für Müller", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if got, warning := (&decoder{}).text([]byte(tt.in)); got != tt.want || warning != tt.warning {
+			if got, warning := (&content.Decoder{}).Text([]byte(tt.in)); got != tt.want || warning != tt.warning {
 				t.Errorf("text(%q) = %q, %q, want %q, %q", tt.in, got, warning, tt.want, tt.warning)
 			}
 		})
 	}
-	d := &decoder{}
-	d.text([]byte("für Müller"))
-	if got, _ := d.text([]byte("Br\xfccke, Gr\xfc\xdfe")); got != "Br\ufffdcke, Gr\ufffde" {
+	d := &content.Decoder{}
+	d.Text([]byte("für Müller"))
+	if got, _ := d.Text([]byte("Br\xfccke, Gr\xfc\xdfe")); got != "Br\ufffdcke, Gr\ufffde" {
 		t.Errorf("behind UTF-8 text is %q, want damaged UTF-8", got)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"searchd/extract/content"
 )
 
 // csvReader reads records through a window of the stream that holds at least one record and at most
@@ -36,7 +38,7 @@ func (x *source) readCSV(br *bufio.Reader) error {
 		c.fill()
 	}
 	if bytes.IndexByte(c.firstLine(), 0) >= 0 {
-		return x.errorf(1, "%v, not CSV", errNUL)
+		return x.Errorf(1, "%v, not CSV", errNUL)
 	}
 	c.comma = x.o.Delimiter
 	if s, ok := bytes.CutPrefix(c.buf, []byte("sep=")); ok && len(s) > 1 && s[0] < 0x80 && (s[1] == '\r' || s[1] == '\n') {
@@ -46,7 +48,7 @@ func (x *source) readCSV(br *bufio.Reader) error {
 		}
 		c.skipLine()
 	}
-	if ext := extension(x.name); c.comma == 0 && (ext == ".tsv" || ext == ".tab") {
+	if ext := x.Ext(); c.comma == 0 && (ext == ".tsv" || ext == ".tab") {
 		c.comma = '\t'
 	}
 	if c.comma == 0 {
@@ -69,7 +71,7 @@ func (x *source) readCSV(br *bufio.Reader) error {
 		}
 	}
 	if c.readErr != nil {
-		return x.errorf(c.line, "cannot be read: %v", c.readErr)
+		return x.Errorf(c.line, "cannot be read: %v", c.readErr)
 	}
 	return nil
 }
@@ -96,23 +98,23 @@ func (c *csvReader) header() (ok bool, err error) {
 	case !ok && c.readErr != nil: // the caller reports it
 		return false, nil
 	case !ok:
-		return false, c.x.errorf(0, "no text: the file is empty, and CSV needs a header row")
+		return false, c.x.Errorf(0, "no text: the file is empty, and CSV needs a header row")
 	}
 	if len(c.ends) > maxColumns {
-		return false, c.x.errorf(line, "the header has %d columns, more than the limit of %d", len(c.ends), maxColumns)
+		return false, c.x.Errorf(line, "the header has %d columns, more than the limit of %d", len(c.ends), maxColumns)
 	}
 	seen := make(map[string]int, len(c.ends))
 	tried := map[string]int{} // other names for one that stands twice
 	numbers, again, warning := true, 0, ""
 	for k := range c.ends {
-		name, err := c.x.text(line, bytes.TrimSpace(c.field(k)))
+		name, err := c.x.Text(line, bytes.TrimSpace(c.field(k)))
 		if err != nil {
 			return false, err
 		}
 		if name == "" { // data frames are often written with an index column that has no name
 			name = fmt.Sprintf("column%d", k+1)
 		}
-		if _, isString := typed(name).(string); isString {
+		if _, isString := content.Typed(name).(string); isString {
 			numbers = false
 		}
 		if first, twice := seen[name]; twice {
@@ -133,12 +135,12 @@ func (c *csvReader) header() (ok bool, err error) {
 		warning += fmt.Sprintf("; there are %d more like it", again-1)
 	}
 	if again > 0 {
-		if err := c.x.warnf(line, "%s", warning); err != nil {
+		if err := c.x.Warnf(line, "%s", warning); err != nil {
 			return false, err
 		}
 	}
 	if numbers {
-		return false, c.x.errorf(line, "the first row holds only numbers; CSV needs a header row with the names of the columns")
+		return false, c.x.Errorf(line, "the first row holds only numbers; CSV needs a header row with the names of the columns")
 	}
 	c.text = make([]bool, len(c.columns))
 	for _, name := range append([]string{"_id", "id", "title", "text", c.x.o.IDField}, c.x.o.TextFields...) {
@@ -154,23 +156,23 @@ func (c *csvReader) emit(line int) error {
 	fields := make(map[string]any, len(c.columns))
 	warned := false
 	for k, name := range c.columns {
-		s, warning := c.x.dec.text(c.field(k))
+		s, warning := c.x.Decoder.Text(c.field(k))
 		if warning != "" && !warned {
 			warned = true
-			if err := c.x.warnf(line, "field %q: %s", name, warning); err != nil {
+			if err := c.x.Warnf(line, "field %q: %s", name, warning); err != nil {
 				return err
 			}
 		}
 		if strings.IndexByte(s, 0) >= 0 {
-			return c.x.errorf(line, "field %q: %v", name, errNUL)
+			return c.x.Errorf(line, "field %q: %v", name, errNUL)
 		}
-		s = newlines(s)
+		s = content.Newlines(s)
 		switch trimmed := strings.TrimSpace(s); {
 		case trimmed == "": // an empty cell says nothing
 		case c.text[k]:
 			fields[name] = s
 		default:
-			if v := typed(trimmed); v != any(trimmed) {
+			if v := content.Typed(trimmed); v != any(trimmed) {
 				fields[name] = v
 			} else {
 				fields[name] = s
@@ -185,7 +187,7 @@ func (c *csvReader) emit(line int) error {
 // the header want is 0: any number of fields will do, and a broken header is the end.
 func (c *csvReader) record(want int) (line int, ok bool, err error) {
 	for {
-		if err := c.x.ended(); err != nil {
+		if err := c.x.Ended(); err != nil {
 			return 0, false, err
 		}
 		n, status := c.parse(c.buf[c.start:], c.eof)
@@ -252,7 +254,7 @@ func (c *csvReader) problem(n int, status csvStatus, want int) string {
 	case status == csvMore || tooLong:
 		return "too long"
 	case want > 0 && len(c.ends) != want && !c.blank():
-		return fmt.Sprintf("row has %s, the header has %d", plural(len(c.ends), "field"), want)
+		return fmt.Sprintf("row has %s, the header has %d", content.Plural(len(c.ends), "field"), want)
 	}
 	return ""
 }
@@ -266,15 +268,15 @@ func (c *csvReader) reject(n int, status csvStatus, problem string) error {
 	case problem == "too long":
 		size, err := c.skipLine()
 		if err != nil {
-			return c.x.errorf(line, "%v; the rest of the file is not read", err)
+			return c.x.Errorf(line, "%v; the rest of the file is not read", err)
 		}
-		return c.x.errorf(line, "line of %d bytes is longer than the limit of %d", size, c.x.o.MaxLine)
+		return c.x.Errorf(line, "line of %d bytes is longer than the limit of %d", size, c.x.o.MaxLine)
 	case c.spent():
 		c.line += bytes.Count(c.buf[c.start:c.start+n], []byte("\n"))
 		c.start += n
 		if status != csvOK { // in the middle of a line
 			if _, err := c.skipLine(); err != nil {
-				return c.x.errorf(line, "%s; %v follows, and the rest of the file is not read", problem, err)
+				return c.x.Errorf(line, "%s; %v follows, and the rest of the file is not read", problem, err)
 			}
 		}
 		problem = fmt.Sprintf("%s; too many rows are broken, so all up to line %d are skipped", problem, c.line-1)
@@ -282,7 +284,7 @@ func (c *csvReader) reject(n int, status csvStatus, problem string) error {
 		c.reread += int64(n) - first
 		_, _ = c.skipLine() // its end is in the window
 	}
-	return c.x.errorf(line, "%s", problem)
+	return c.x.Errorf(line, "%s", problem)
 }
 
 // spent reports whether parsing again has cost as much as parsing.
@@ -356,12 +358,4 @@ func (c *csvReader) fill() {
 			}
 		}
 	}
-}
-
-// newlines writes every line end as LF.
-func newlines(s string) string {
-	if strings.IndexByte(s, '\r') < 0 {
-		return s
-	}
-	return strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\r", "\n")
 }

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"testing/iotest"
 	"time"
+
+	"searchd/extract/content"
 )
 
 // parseAll parses data by repeated parse and returns the records up to the first error.
@@ -30,7 +32,7 @@ func parseAll(data []byte, comma byte) (records [][]string, status csvStatus) {
 		}
 		var r []string
 		for k := range p.ends {
-			r = append(r, newlines(string(p.field(k))))
+			r = append(r, content.Newlines(string(p.field(k))))
 		}
 		records = append(records, r)
 	}
@@ -186,8 +188,8 @@ func TestTyped(t *testing.T) {
 		{"007", "007"}, {"+1", "+1"}, {"1e5", "1e5"}, {"NaN", "NaN"}, {"Inf", "Inf"}, {"0x10", "0x10"}, {"1_000", "1_000"}, {"1,5", "1,5"},
 		{".5", ".5"}, {"5.", "5."}, {"12345678901234567", "12345678901234567"}, {"yes", "yes"}, {"", ""}, {"-", "-"}, {"2024-01-02", "2024-01-02"},
 	} {
-		if got := typed(tt.in); got != tt.want {
-			t.Errorf("typed(%q) = %#v, want %#v", tt.in, got, tt.want)
+		if got := content.Typed(tt.in); got != tt.want {
+			t.Errorf("content.Typed(%q) = %#v, want %#v", tt.in, got, tt.want)
 		}
 	}
 }

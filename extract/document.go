@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
+
+	"searchd/extract/content"
 )
 
 // Document is one searchable thing found in the input.
@@ -17,6 +18,22 @@ type Document struct {
 	Line   int            // 1-based line where the record begins; 0 for whole files
 	Offset int64          // bytes of the file or stream, before decompression, that have been read with it; what follows it may be among them
 }
+
+// Block is a part of the text of a document that is read as a whole.
+type Block = content.Block
+
+// BlockKind is the kind of a block.
+type BlockKind = content.BlockKind
+
+// The kinds of blocks.
+const (
+	Paragraph = content.Paragraph
+	Heading   = content.Heading
+	Item      = content.Item
+	Table     = content.Table
+	Code      = content.Code
+	Quote     = content.Quote
+)
 
 // ItemError is one item of the input that could not be read, or, with Warning, that was read with a
 // reservation.
@@ -68,43 +85,16 @@ const (
 
 // hasValue reports whether any field holds a number, a boolean, or a letter, a digit or a symbol.
 func hasValue(v any) bool {
-	return holds(v, func(v any) bool {
+	return content.Any(v, func(v any) bool {
 		switch v.(type) {
 		case bool, float64, json.Number:
 			return true
 		}
-		return isTextValue(v)
+		return content.HasText(v)
 	})
 }
 
 // hasText reports whether one of the named fields holds a letter, a digit or a symbol.
 func hasText(fields map[string]any, names []string) bool {
-	return slices.ContainsFunc(names, func(name string) bool { return valueHasText(fields[name]) })
-}
-
-func valueHasText(v any) bool { return holds(v, isTextValue) }
-
-// holds reports whether v, or a value in it where it is a list or an object, is one that is wanted.
-func holds(v any, wanted func(any) bool) bool {
-	switch v := v.(type) {
-	case []any:
-		return slices.ContainsFunc(v, func(e any) bool { return holds(e, wanted) })
-	case map[string]any:
-		for _, e := range v {
-			if holds(e, wanted) {
-				return true
-			}
-		}
-		return false
-	}
-	return wanted(v)
-}
-
-func isTextValue(v any) bool {
-	s, ok := v.(string)
-	return ok && strings.ContainsFunc(s, isTextRune)
-}
-
-func isTextRune(r rune) bool {
-	return r != unicode.ReplacementChar && (unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsSymbol(r))
+	return slices.ContainsFunc(names, func(name string) bool { return content.HasText(fields[name]) })
 }

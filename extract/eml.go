@@ -21,18 +21,21 @@ import (
 	"time"
 	"unicode"
 
+	"searchd/extract/content"
+	"searchd/extract/web"
+
 	"golang.org/x/net/html/charset"
 )
 
-// maxParts is the number of parts of a message that are looked at.
-const maxParts = 1000
+// maxParts is the number of parts of a message that are read, maxPartDepth how deep they may nest.
+const maxParts, maxPartDepth = 1000, 16
 
 // mailHeaders are the headers that become fields, by their names in lower case.
 var mailHeaders = []string{"From", "To", "Cc"}
 
 // eml reads a message as mail programs save it.
-func (x *source) eml(b []byte) (content, error) {
-	if extension(x.name) == ".emlx" {
+func (x *source) eml(b []byte) (content.Content, error) {
+	if x.Ext() == ".emlx" {
 		b = withoutCount(b)
 	}
 	if x.docID == "" && x.id == "" {
@@ -40,7 +43,7 @@ func (x *source) eml(b []byte) (content, error) {
 	}
 	c, _, why, err := x.message(b, 0, cmp.Or(x.docID, wholeID(x.id)))
 	if why != "" {
-		return content{}, x.reject("%s", why)
+		return content.Content{}, x.Reject("%s", why)
 	}
 	return c, err
 }
@@ -67,16 +70,16 @@ func withoutCount(b []byte) []byte {
 // message reads a message: subject, sender, receivers, date, the text of its parts, and its
 // attachments, which are documents of their own. id is that of its document; an empty one is its
 // Message-ID, or else made of its bytes. why says that it is no message. Warnings are of that line.
-func (x *source) message(b []byte, line int, id string) (c content, _, why string, err error) {
+func (x *source) message(b []byte, line int, id string) (c content.Content, _, why string, err error) {
 	if bytes.HasPrefix(b, []byte("From ")) { // of a mailbox
 		_, b, _ = bytes.Cut(b, []byte("\n"))
 	}
 	header, body, err := parseMessage(bytes.NewReader(b))
 	if err != nil {
-		return content{}, "", fmt.Sprintf("not a message: %v", err), nil
+		return content.Content{}, "", fmt.Sprintf("not a message: %v", err), nil
 	}
 	if header.Get("From") == "" && header.Get("Subject") == "" && header.Get("Date") == "" {
-		return content{}, "", "not a message: it has neither From nor Subject nor Date", nil
+		return content.Content{}, "", "not a message: it has neither From nor Subject nor Date", nil
 	}
 	if x.isSavedPage() {
 		c, err := x.savedPage(header, body)
@@ -84,7 +87,7 @@ func (x *source) message(b []byte, line int, id string) (c content, _, why strin
 	}
 	status, err := strconv.ParseUint(header.Get("X-Mozilla-Status"), 16, 16)
 	if err == nil && status&expunged != 0 {
-		return content{deleted: true}, "", "", nil
+		return content.Content{}, "", deletedMessage, nil
 	}
 	if id == "" {
 		id = strings.Trim(headerText(header.Get("Message-Id")), "<> ")
@@ -94,49 +97,52 @@ func (x *source) message(b []byte, line int, id string) (c content, _, why strin
 	}
 	r := mailReader{x: x, start: time.Now(), line: line, id: id, names: insideNames{}}
 	text, err := r.part(header, body, 0)
-	if errors.Is(err, errTextTooLong) {
-		return content{}, "", fmt.Sprintf("%v of %d bytes", err, x.o.MaxText), nil
+	if errors.Is(err, content.ErrTooLong) {
+		return content.Content{}, "", fmt.Sprintf("%v of %d bytes", err, x.o.MaxText), nil
 	}
 	if err != nil {
-		return content{}, "", "", err
+		return content.Content{}, "", "", err
 	}
 	c = r.content(text, headerText(header.Get("Subject")))
 	for _, name := range mailHeaders {
 		if v := headerText(header.Get(name)); v != "" {
-			c.fields[strings.ToLower(name)] = v
+			c.Fields[strings.ToLower(name)] = v
 		}
 	}
 	if t, err := header.Date(); err == nil {
-		c.date(t)
+		setDate(&c, t)
 	}
 	return c, id, "", nil
 }
 
 // content returns what is a message's, but for its other headers.
-func (r *mailReader) content(text, subject string) content {
-	c := content{title: subject, text: strings.TrimSpace(text), fields: map[string]any{}}
-	if c.title == "" {
-		c.title = titleLine(c.text)
+func (r *mailReader) content(text, subject string) content.Content {
+	c := content.Content{Title: subject, Text: strings.TrimSpace(text), Fields: map[string]any{}}
+	if c.Title == "" {
+		c.Title = content.TitleLine(c.Text)
 	}
 	if len(r.files) > 0 {
-		c.fields["attachments"] = r.files
+		c.Fields["attachments"] = r.files
 	}
 	if len(r.linked) > 0 {
-		c.fields["attachment_ids"] = r.linked
+		c.Fields["attachment_ids"] = r.linked
 	}
 	return c
 }
 
-// date gives a message its date, unless it is one that no field can hold.
-func (c *content) date(t time.Time) {
+// setDate gives a message its date, unless it is one that no field can hold.
+func setDate(c *content.Content, t time.Time) {
 	if t.Year() > 0 && t.Year() < 10000 {
-		c.fields["date"] = t.UTC().Format(time.RFC3339)
+		c.Fields["date"] = t.UTC().Format(time.RFC3339)
 	}
 }
 
 // expunged is the bit of Thunderbird's X-Mozilla-Status of a message that was deleted, or moved to
 // another mailbox, and is in the file until that is compacted.
 const expunged = 8
+
+// deletedMessage is why a message that is expunged is not read.
+const deletedMessage = "deleted from its mailbox"
 
 // headerLine is a line of the head of a message that is right: a header, or more of one.
 var headerLine = regexp.MustCompile(`^([\w.-]+:|[ \t])`)
@@ -145,8 +151,7 @@ var headerLine = regexp.MustCompile(`^([\w.-]+:|[ \t])`)
 const maxHead = 1 << 20
 
 var (
-	errHead        = fmt.Errorf("its head is longer than %d bytes", maxHead)
-	errTextTooLong = errors.New("its text is longer than the limit")
+	errHead = fmt.Errorf("its head is longer than %d bytes", maxHead)
 )
 
 // parseMessage takes a message apart. Where that fails it passes over what is no header in its
@@ -207,11 +212,11 @@ type mailReader struct {
 
 func headerText(s string) string {
 	words := mime.WordDecoder{CharsetReader: charset.NewReaderLabel}
-	v, _ := new(decoder).text([]byte(s))
+	v, _ := new(content.Decoder).Text([]byte(s))
 	if s, err := words.DecodeHeader(v); err == nil {
 		v = s
 	}
-	return strings.Join(strings.Fields(strings.ReplaceAll(strings.ToValidUTF8(v, "\ufffd"), "\x00", "\ufffd")), " ")
+	return content.OneLine(strings.ReplaceAll(strings.ToValidUTF8(v, "\ufffd"), "\x00", "\ufffd"))
 }
 
 // untransferred undoes what was done to the body of a part for its way.
@@ -227,10 +232,10 @@ func untransferred(h mail.Header, body io.Reader) io.Reader {
 
 // part returns the text of a message or of a part of it, and reads the attachments in it.
 func (r *mailReader) part(h mail.Header, body io.Reader, depth int) (string, error) {
-	if err := r.x.ended(); err != nil {
+	if err := r.x.Ended(); err != nil {
 		return "", err
 	}
-	if r.parts++; r.parts > maxParts || depth > maxNesting || budgetSpent(r.start) != nil {
+	if r.parts++; r.parts > maxParts || depth > maxPartDepth || content.BudgetSpent(r.start) != nil {
 		return "", nil
 	}
 	kind, params := partKind(h)
@@ -285,23 +290,23 @@ func (r *mailReader) text(kind string, params map[string]string, body io.Reader)
 	b, err := io.ReadAll(io.LimitReader(body, r.x.o.MaxText+1))
 	switch {
 	case int64(len(b)) > r.x.o.MaxText:
-		return "", errTextTooLong
+		return "", content.ErrTooLong
 	case err != nil && len(b) == 0:
 		return "", nil
 	}
 	s := ""
-	bad, multi := scanUTF8(b)
+	bad, multi := content.ScanUTF8(b)
 	if enc, name := charset.Lookup(params["charset"]); enc != nil && !(name == "windows-1252" && bad == 0 && multi > 0) { // which says ASCII or Latin-1 by habit
-		s, err = decodeAll(b, enc)
+		s, err = content.Decode(b, enc)
 	}
 	if s == "" || err != nil {
-		if s, err = r.x.text(r.line, b); err != nil {
+		if s, err = r.x.Text(r.line, b); err != nil {
 			return "", err
 		}
 	}
 	s = strings.ReplaceAll(s, "\x00", "\ufffd")
 	if kind == "text/plain" {
-		s = newlines(s)
+		s = content.Newlines(s)
 		if strings.EqualFold(params["format"], "flowed") {
 			s = unflowed(s, strings.EqualFold(params["delsp"], "yes"))
 		}
@@ -311,11 +316,7 @@ func (r *mailReader) text(kind string, params map[string]string, body io.Reader)
 }
 
 func (r *mailReader) html(s string) (string, error) {
-	w, err := r.x.readHTML(s, htmlWriter{mail: true})
-	if err != nil {
-		return "", err
-	}
-	return w.out.String(), nil
+	return web.Text(&r.x.File, s, web.Options{Mail: true})
 }
 
 // unflowed joins the lines of a text of format=flowed (RFC 3676): one that ends with a space goes
@@ -370,11 +371,11 @@ func (r *mailReader) multi(kind, boundary string, body io.Reader, depth int) (st
 		switch other := boundaryIn(head); {
 		case other != "":
 			boundary = other
-			if err := r.x.warnf(r.line, "the boundary of its parts is not the one that its head names; read by %.100q, which is there", other); err != nil {
+			if err := r.x.Warnf(r.line, "the boundary of its parts is not the one that its head names; read by %.100q, which is there", other); err != nil {
 				return "", err
 			}
 		case headErr != nil: // that is all of it
-			if err := r.x.warnf(r.line, "no part begins with the boundary %.100q that its head names; read as one text", boundary); err != nil {
+			if err := r.x.Warnf(r.line, "no part begins with the boundary %.100q that its head names; read as one text", boundary); err != nil {
 				return "", err
 			}
 			return r.text("text/plain", nil, in)
@@ -397,7 +398,7 @@ func (r *mailReader) multi(kind, boundary string, body io.Reader, depth int) (st
 		if r.parts > maxParts {
 			break
 		}
-		if !valueHasText(text) {
+		if !content.HasText(text) {
 			continue
 		}
 		texts = append(texts, text)

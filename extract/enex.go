@@ -10,13 +10,16 @@ import (
 	"strings"
 	"time"
 
+	"searchd/extract/content"
+	"searchd/extract/web"
+
 	"golang.org/x/net/html/charset"
 )
 
 // readENEX reads an export of Evernote, one document per note.
 func (x *source) readENEX(br *bufio.Reader) error {
 	in := &noteLimit{r: &dataCut{r: br}, limit: x.o.MaxFile}
-	d := xml.NewDecoder(&tagLimit{r: in})
+	d := xml.NewDecoder(&content.TagLimit{R: in})
 	d.Strict, d.CharsetReader = false, charset.NewReaderLabel
 	n := enexNote{}
 	for notes := 0; ; {
@@ -24,15 +27,15 @@ func (x *source) readENEX(br *bufio.Reader) error {
 		line, _ := d.InputPos()
 		switch {
 		case err == io.EOF && n.line > 0:
-			return x.errorf(n.line, "the file ends inside this note")
+			return x.Errorf(n.line, "the file ends inside this note")
 		case err == io.EOF && notes == 0:
-			return x.errorf(0, "no notes of Evernote in it")
+			return x.Errorf(0, "no notes of Evernote in it")
 		case err == io.EOF:
 			return nil
 		case errors.Is(err, errNoteTooLong):
-			return x.errorf(n.line, "%v of %d bytes, without its attachments; the rest of the file is left out", err, x.o.MaxFile)
+			return x.Errorf(n.line, "%v of %d bytes, without its attachments; the rest of the file is left out", err, x.o.MaxFile)
 		case err != nil:
-			return x.errorf(line, "cannot be read: %v; the rest of the file is left out", err)
+			return x.Errorf(line, "cannot be read: %v; the rest of the file is left out", err)
 		}
 		switch t := t.(type) {
 		case xml.StartElement:
@@ -77,7 +80,7 @@ func (n *enexNote) take(element string) {
 	if element == "content" {
 		n.content = s
 	} else {
-		s = strings.Join(strings.Fields(s), " ")
+		s = content.OneLine(s)
 	}
 	n.text.Reset()
 	switch element {
@@ -98,7 +101,7 @@ func (n *enexNote) take(element string) {
 			n.tags = append(n.tags, s)
 		}
 	case "file-name":
-		if valueHasText(s) && len(s) <= maxAttachmentName && len(n.files) < maxAttachments {
+		if content.HasText(s) && len(s) <= maxAttachmentName && len(n.files) < maxAttachments {
 			n.files = append(n.files, s)
 		}
 	}
@@ -117,16 +120,15 @@ var enexCipher = regexp.MustCompile(`(?s)<en-crypt\b.*?</en-crypt>`)
 
 // note emits a note.
 func (x *source) note(n *enexNote) error {
-	w, err := x.readHTML(enexCipher.ReplaceAllLiteralString(strings.ToValidUTF8(n.content, "\ufffd"), ""), htmlWriter{xml: true, all: true})
+	text, err := web.Text(&x.File, enexCipher.ReplaceAllLiteralString(strings.ToValidUTF8(n.content, "\ufffd"), ""), web.Options{XML: true, All: true})
 	if err != nil {
 		return err
 	}
-	text := w.out.String()
 	switch {
 	case int64(len(text)) > x.o.MaxText:
-		return x.errorf(n.line, "%v of %d bytes", errTextTooLong, x.o.MaxText)
-	case !valueHasText(text) && !valueHasText(n.title):
-		return x.errorf(n.line, "no text in a note")
+		return x.Errorf(n.line, "%v of %d bytes", content.ErrTooLong, x.o.MaxText)
+	case !content.HasText(text) && !content.HasText(n.title):
+		return x.Errorf(n.line, "no text in a note")
 	}
 	fields := map[string]any{"title": n.title, "text": withoutTitle(text, n.title)}
 	for name, v := range map[string]string{"created": n.created, "modified": n.updated, "author": n.author, "url": n.url} {

@@ -9,6 +9,9 @@ import (
 	"strings"
 	"time"
 
+	"searchd/extract/content"
+	"searchd/extract/web"
+
 	"github.com/mmcdole/gofeed"
 	"golang.org/x/net/html/charset"
 )
@@ -28,11 +31,11 @@ func (x *source) readFeed(br *bufio.Reader) error {
 	head, _ := br.Peek(4096)
 	if !isFeed(head) {
 		if !x.quiet {
-			return x.errorf(0, "XML, but neither RSS nor Atom")
+			return x.Errorf(0, "XML, but neither RSS nor Atom")
 		}
 		x.stats.Skipped++
 		if x.o.Skip != nil {
-			x.o.Skip(x.name, SkippedContent)
+			x.o.Skip(x.Name, SkippedContent)
 		}
 		return nil
 	}
@@ -43,22 +46,22 @@ func (x *source) readFeed(br *bufio.Reader) error {
 	case held != nil:
 		return held
 	case err != nil:
-		return x.errorf(0, "cannot be read: %v", err)
+		return x.Errorf(0, "cannot be read: %v", err)
 	case int64(len(k.b)) > x.o.MaxFile:
-		return x.errorf(0, "file is larger than the limit of %d bytes for %s", x.o.MaxFile, formatNouns[x.format])
+		return x.Errorf(0, "file is larger than the limit of %d bytes for %s", x.o.MaxFile, formatNouns[x.format])
 	}
 	if err := x.shallow(k.b); err != nil {
-		if ended := x.ended(); ended != nil {
+		if ended := x.Ended(); ended != nil {
 			return ended
 		}
-		return x.errorf(0, "not a feed that can be read: %v", err)
+		return x.Errorf(0, "not a feed that can be read: %v", err)
 	}
 	feed, err := gofeed.NewParser().Parse(bytes.NewReader(k.b))
 	if err != nil {
-		return x.errorf(0, "not a feed that can be read: %v", err)
+		return x.Errorf(0, "not a feed that can be read: %v", err)
 	}
 	if len(feed.Items) == 0 {
-		return x.errorf(0, "a feed without entries")
+		return x.Errorf(0, "a feed without entries")
 	}
 	for n, item := range feed.Items {
 		if err := x.entry(feed, item, n+1); err != nil {
@@ -73,17 +76,17 @@ var errDeep = errors.New("elements are nested too deeply")
 // shallow returns an error for XML that is too deep, or has too long a tag, for a parser that holds
 // it in memory.
 func (x *source) shallow(b []byte) error {
-	d := xml.NewDecoder(&tagLimit{r: bytes.NewReader(b)})
+	d := xml.NewDecoder(&content.TagLimit{R: bytes.NewReader(b)})
 	d.Strict, d.Entity, d.CharsetReader = false, xml.HTMLEntity, charset.NewReaderLabel
 	for depth, n := 0, 0; ; n++ {
 		if n%1024 == 0 {
-			if err := x.ended(); err != nil {
+			if err := x.Ended(); err != nil {
 				return err
 			}
 		}
 		t, err := d.RawToken()
 		if err != nil {
-			if errors.Is(err, errTag) {
+			if errors.Is(err, content.ErrTag) {
 				return err
 			}
 			return nil // the parser says what is wrong, if anything is
@@ -113,10 +116,10 @@ func (x *source) entry(feed *gofeed.Feed, item *gofeed.Item, n int) error {
 	if err != nil {
 		return err
 	}
-	title = strings.Join(strings.Fields(title), " ")
+	title = content.OneLine(title)
 	fields := map[string]any{}
 	for name, v := range map[string]string{"url": item.Link, "feed": feed.Title} {
-		if v = strings.Join(strings.Fields(clean(v)), " "); v != "" {
+		if v = content.OneLine(content.Clean(v)); v != "" {
 			fields[name] = v
 		}
 	}
@@ -128,7 +131,7 @@ func (x *source) entry(feed *gofeed.Feed, item *gofeed.Item, n int) error {
 	var names []string
 	for _, a := range item.Authors {
 		if a != nil && len(names) < maxCardList {
-			if s := strings.Join(strings.Fields(clean(person(a.Name, a.Email))), " "); s != "" {
+			if s := content.OneLine(content.Clean(person(a.Name, a.Email))); s != "" {
 				names = append(names, s)
 			}
 		}
@@ -138,7 +141,7 @@ func (x *source) entry(feed *gofeed.Feed, item *gofeed.Item, n int) error {
 	}
 	var tags []any
 	for _, tag := range item.Categories {
-		if tag = strings.TrimSpace(clean(tag)); valueHasText(tag) && len(tags) < maxCardList {
+		if tag = strings.TrimSpace(content.Clean(tag)); content.HasText(tag) && len(tags) < maxCardList {
 			tags = append(tags, tag)
 		}
 	}
@@ -147,18 +150,18 @@ func (x *source) entry(feed *gofeed.Feed, item *gofeed.Item, n int) error {
 	}
 	switch {
 	case int64(len(body)) > x.o.MaxText:
-		return x.errorf(0, "entry %d: %v of %d bytes", n, errTextTooLong, x.o.MaxText)
-	case !valueHasText(title) && !valueHasText(body):
-		return x.errorf(0, "entry %d: neither a title nor a text", n)
+		return x.Errorf(0, "entry %d: %v of %d bytes", n, content.ErrTooLong, x.o.MaxText)
+	case !content.HasText(title) && !content.HasText(body):
+		return x.Errorf(0, "entry %d: neither a title nor a text", n)
 	case title == "":
-		title = titleLine(body)
+		title = content.TitleLine(body)
 	}
 	fields["text"] = withoutTitle(body, title)
 	fields["title"] = title
 	x.locate(fields, title)
-	id := strings.TrimSpace(clean(item.GUID))
+	id := strings.TrimSpace(content.Clean(item.GUID))
 	if id == "" {
-		id = strings.TrimSpace(clean(item.Link))
+		id = strings.TrimSpace(content.Clean(item.Link))
 	}
 	if id == "" || len(id) > maxID || strings.ContainsFunc(id, notInID) {
 		id = contentID(fields, "")
@@ -166,19 +169,15 @@ func (x *source) entry(feed *gofeed.Feed, item *gofeed.Item, n int) error {
 	return x.document(Document{ID: id, Fields: fields, Line: n})
 }
 
-func clean(s string) string {
-	return strings.ReplaceAll(strings.ToValidUTF8(s, "\ufffd"), "\x00", "\ufffd")
-}
-
 // feedText returns the text of HTML, or s where that has no markup.
 func (x *source) feedText(s string) (string, error) {
-	s = clean(s)
+	s = content.Clean(s)
 	if !strings.ContainsAny(s, "<&") {
-		return strings.TrimSpace(newlines(s)), nil
+		return strings.TrimSpace(content.Newlines(s)), nil
 	}
-	w, err := x.readHTML(s, htmlWriter{all: true})
+	text, err := web.Text(&x.File, s, web.Options{All: true})
 	if err != nil {
 		return "", err
 	}
-	return strings.TrimSpace(w.out.String()), nil
+	return strings.TrimSpace(text), nil
 }

@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"searchd/extract/content"
 )
 
 // File is a file that [Files] has found.
@@ -58,7 +60,7 @@ func (f File) Sum(ctx context.Context) ([]byte, fs.FileInfo, error) {
 	}
 	defer in.Close()
 	h := sha256.New()
-	if _, err := io.Copy(h, stoppable{in, ctx.Err}); err != nil {
+	if _, err := io.Copy(h, content.Stoppable{R: in, Ended: ctx.Err}); err != nil {
 		return nil, nil, err
 	}
 	return h.Sum(nil), info, nil
@@ -115,13 +117,13 @@ func (f File) hasRecords() bool {
 	if err != nil {
 		return false
 	}
-	br, _ = skipBOM(br)
+	br, _ = content.SkipBOM(br)
 	head, _ := br.Peek(4096)
 	format := f.o.Format
 	if format == Auto {
 		format, _ = Detect(f.Path, head)
 	}
-	return format.ofRecords() || format == EML && (inMaildir(f.Path) || extension(f.Path) != ".eml" && isMailbox(head))
+	return format.ofRecords() || format == EML && (inMaildir(f.Path) || content.Extension(f.Path) != ".eml" && isMailbox(head))
 }
 
 // read reads the file and counts into stats.
@@ -141,7 +143,7 @@ func (f File) read(ctx context.Context, stats *Stats, emit func(Document) error,
 	}
 	in, info, err := f.open()
 	if err != nil {
-		return res, x.errorf(0, "%v", err)
+		return res, x.Errorf(0, "%v", err)
 	}
 	defer in.Close()
 	x.info, x.at = info, in
@@ -192,6 +194,6 @@ func (f File) refuse(x *source, emit func(Document) error) func(Document) error 
 			return nil
 		}
 		refused = true
-		return x.errorf(0, "its id %q belongs to a file below %s already; give the folder above both", f.ID, f.rival)
+		return x.Errorf(0, "its id %q belongs to a file below %s already; give the folder above both", f.ID, f.rival)
 	}
 }

@@ -3,11 +3,11 @@ package extract
 import (
 	"bytes"
 	"fmt"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
-	"unicode/utf8"
+
+	"searchd/extract/content"
 )
 
 // Format is the way in which a file holds its documents.
@@ -102,7 +102,7 @@ var savedAs = map[string]string{
 // no extension, by head, the first bytes of the (decompressed) content. It reports false for an
 // extension that it does not know and for content that is not text.
 func Detect(name string, head []byte) (Format, bool) {
-	ext := extension(name)
+	ext := content.Extension(name)
 	if f, ok := byName(name); ok {
 		return f, true
 	}
@@ -123,7 +123,7 @@ func byName(name string) (Format, bool) {
 	if inMaildir(name) {
 		return EML, true
 	}
-	f, ok := formatByExt[extension(name)]
+	f, ok := formatByExt[content.Extension(name)]
 	return f, ok
 }
 
@@ -132,26 +132,14 @@ func byName(name string) (Format, bool) {
 var maildir = regexp.MustCompile(`(?:^|[/\\])(?:cur|new)[/\\]\d{9,10}(?:_\d+)?\.[^./\\]+\.[^/\\]+$`)
 
 func inMaildir(name string) bool {
-	return maildir.MatchString(name) && formatByExt[extension(name)] == Auto
-}
-
-// extension returns the lower-case extension of name, looking through .gz. A name such as
-// ".profile" has none.
-func extension(name string) string {
-	base := strings.ToLower(filepath.Base(name))
-	base = strings.TrimSuffix(base, ".gz")
-	ext := filepath.Ext(base)
-	if ext == base {
-		return ""
-	}
-	return ext
+	return maildir.MatchString(name) && formatByExt[content.Extension(name)] == Auto
 }
 
 func detectContent(head []byte) (Format, bool) {
-	head = bytes.TrimPrefix(head, []byte(bomUTF8))
+	head = bytes.TrimPrefix(head, []byte(content.BOM))
 	trimmed := bytes.TrimLeft(head, " \t\r\n")
 	switch {
-	case len(trimmed) == 0, !isText(head):
+	case len(trimmed) == 0, !content.IsText(head):
 		return Auto, false
 	case trimmed[0] == '{' && startsJSON(trimmed, "\"}"), trimmed[0] == '[' && startsJSON(trimmed, "{]"):
 		return JSONL, true
@@ -198,21 +186,4 @@ func startsHTML(s []byte) bool {
 		}
 	}
 	return false
-}
-
-// isText reports whether head holds no NUL and few other control characters. Bytes that are not
-// UTF-8 are allowed: old files use other character sets.
-func isText(head []byte) bool {
-	control := 0
-	for i := 0; i < len(head); {
-		r, n := utf8.DecodeRune(head[i:])
-		i += n
-		switch {
-		case r == 0:
-			return false
-		case r < ' ' && r != '\t' && r != '\n' && r != '\r' && r != '\f' && r != 0x1b:
-			control++
-		}
-	}
-	return control*20 <= len(head)
 }

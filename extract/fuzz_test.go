@@ -69,21 +69,6 @@ func FuzzMarkdown(f *testing.F)  { fuzzReader(f, "in.md") }
 func FuzzHTML(f *testing.F)      { fuzzReader(f, "in.html") }
 func FuzzText(f *testing.F)      { fuzzReader(f, "in.txt") }
 
-func FuzzTOML(f *testing.F) {
-	f.Add("a = 1\n[b]\nc = ['x', \"\"\"y\"\"\"]\n[[d]]\ne.f = {g = true}\n")
-	f.Fuzz(func(t *testing.T, head string) {
-		fields, bad := toml(head)
-		for _, b := range bad {
-			if b.line < 2 || b.line > 2+strings.Count(head, "\n") || b.reason == "" {
-				t.Errorf("bad line %+v", b)
-			}
-		}
-		if _, err := json.Marshal(fields); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
 func FuzzTwins(f *testing.F) {
 	f.Add([]byte("a,\"b\"\n"))
 	f.Add([]byte(`[{"a":"]"},1]`))

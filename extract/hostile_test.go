@@ -12,6 +12,8 @@ import (
 	"testing"
 	"testing/iotest"
 	"time"
+
+	"searchd/extract/content"
 )
 
 func pack(t testing.TB, b []byte) []byte {
@@ -206,8 +208,8 @@ func TestDeepHTML(t *testing.T) {
 
 // Input on which the parsers are slow is cut short by the budget, and nothing of the text is lost.
 func TestContortedMarkdown(t *testing.T) {
-	defer func(d time.Duration) { parseBudget = d }(parseBudget)
-	parseBudget = 50 * time.Millisecond
+	defer func(d time.Duration) { content.Budget = d }(content.Budget)
+	content.Budget = 50 * time.Millisecond
 	begin := spent()
 	var wide strings.Builder
 	wide.WriteString(strings.Repeat("|a", 16_000) + "\n" + strings.Repeat("|-", 16_000) + "\n" + strings.Repeat("|\n", 30_000))

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"searchd/extract/content"
 )
 
 // insideMark stands between a file and a file inside it, in ids and paths:
@@ -46,16 +48,16 @@ func (x *source) readInside(f inner, r io.Reader) (read bool, err error) {
 		return false, x.reportInside(f, ItemError{Reason: fmt.Sprintf("files inside one another deeper than the limit of %d", maxInside)})
 	}
 	format, known := byName(f.name)
-	if !known && extension(f.name) != "" {
+	if !known && content.Extension(f.name) != "" {
 		if x.o.Skip != nil {
 			x.o.Skip(f.path, SkippedType)
 		}
 		return false, nil
 	}
 	c := *x
-	c.name, c.id, c.docID, c.info, c.depth = f.path, f.path, f.docID, f.info, x.depth+1
-	c.format, c.quiet, c.blanks, c.packed, c.marked, c.at = Auto, !known || format == Feed, true, false, false, nil
-	c.dec = newDecoder(x.o.Encoding)
+	c.Name, c.id, c.docID, c.info, c.depth = f.path, f.path, f.docID, f.info, x.depth+1
+	c.format, c.quiet, c.blanks, c.packed, c.Marked, c.at = Auto, !known || format == Feed, true, false, false, nil
+	c.Decoder, c.Report = content.NewDecoder(x.o.Encoding), c.reportLine
 	c.stats, c.before, c.inside = new(Stats), 0, nil
 	c.o.Format, c.o.Progress = Auto, nil
 	c.emit = func(d Document) error {
@@ -80,7 +82,7 @@ func (x *source) readInside(f inner, r io.Reader) (read bool, err error) {
 }
 
 // path returns the path of x for files inside it.
-func (x *source) path() string { return cmp.Or(x.id, filepath.ToSlash(x.name)) }
+func (x *source) path() string { return cmp.Or(x.id, filepath.ToSlash(x.Name)) }
 
 // countInside adds to what was read inside x.
 func (x *source) countInside(all ...Inside) {
@@ -101,7 +103,7 @@ func (x *source) reportInside(f inner, e ItemError) error {
 	if e.Line > 0 {
 		where = fmt.Sprintf("%s, line %d", where, e.Line)
 	}
-	return x.report(ItemError{Path: x.name, Line: f.line, Reason: where + ": " + e.Reason, Warning: e.Warning || f.warn})
+	return x.report(ItemError{Path: x.Name, Line: f.line, Reason: where + ": " + e.Reason, Warning: e.Warning || f.warn})
 }
 
 // insideNames makes the names of the files inside one file different from each other.

@@ -13,18 +13,18 @@ import (
 
 // readJSON reads objects: one per line, in an array, or one after another over several lines.
 func (x *source) readJSON(br *bufio.Reader) error {
-	x.dec.strict = true // RFC 8259: JSON is UTF-8
+	x.Decoder.Strict = true // RFC 8259: JSON is UTF-8
 	blank, first, err := firstLine(br)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return x.errorf(blank+1, "cannot be read: %v", err)
+		return x.Errorf(blank+1, "cannot be read: %v", err)
 	}
 	if len(first) == 0 {
-		return x.warnf(0, "no records")
+		return x.Warnf(0, "no records")
 	}
 	// A .json file is lines only if its first line is complete; any other one unless that line is a
 	// lone bracket.
 	byLine := string(bytes.TrimSpace(first)) != "{"
-	if extension(x.name) == ".json" {
+	if x.Ext() == ".json" {
 		byLine = json.Valid(first)
 	}
 	switch {
@@ -71,16 +71,16 @@ func (x *source) readJSONLines(l *lineReader) error {
 		case errors.Is(err, io.EOF):
 			return nil
 		case errors.Is(err, errNUL):
-			return x.errorf(l.line, "%v; the rest of the file is not read", err)
+			return x.Errorf(l.line, "%v; the rest of the file is not read", err)
 		case err != nil:
-			return x.errorf(l.line+1, "cannot be read: %v", err)
+			return x.Errorf(l.line+1, "cannot be read: %v", err)
 		case line == nil:
-			err = x.errorf(l.line, "line of %d bytes is longer than the limit of %d", size, x.o.MaxLine)
+			err = x.Errorf(l.line, "line of %d bytes is longer than the limit of %d", size, x.o.MaxLine)
 		case bytes.IndexByte(line, 0) >= 0:
 			if x.stats.Documents == 0 {
-				return x.errorf(l.line, "%v, not JSON", errNUL)
+				return x.Errorf(l.line, "%v, not JSON", errNUL)
 			}
-			err = x.errorf(l.line, "%v, not JSON", errNUL)
+			err = x.Errorf(l.line, "%v, not JSON", errNUL)
 		case len(bytes.TrimSpace(line)) == 0:
 			continue
 		default:
@@ -99,9 +99,9 @@ func (x *source) readJSONValues(v *valueReader) error {
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
-			return x.errorf(line, "%v", err)
+			return x.Errorf(line, "%v", err)
 		case value == nil:
-			err = x.errorf(line, "value of %d bytes is longer than the limit of %d", size, x.o.MaxLine)
+			err = x.Errorf(line, "value of %d bytes is longer than the limit of %d", size, x.o.MaxLine)
 		default:
 			err = x.jsonRecord(line, value)
 		}
@@ -113,13 +113,13 @@ func (x *source) readJSONValues(v *valueReader) error {
 
 // jsonRecord emits the document of one JSON object.
 func (x *source) jsonRecord(line int, b []byte) error {
-	s, err := x.text(line, b)
+	s, err := x.Text(line, b)
 	if err != nil {
 		return err
 	}
 	fields, err := decodeObject(s)
 	if err != nil {
-		return x.errorf(line, "%v", err)
+		return x.Errorf(line, "%v", err)
 	}
 	return x.record(line, fields)
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"searchd/extract/content"
 )
 
 var evaluation = flag.String("trafilatura", "", "`folder` tests of a checkout of github.com/adbar/trafilatura, for TestMainTextEvaluation")
@@ -32,7 +34,7 @@ func TestMainTextEvaluation(t *testing.T) {
 	if err := json.Unmarshal(b, &pages); err != nil {
 		t.Fatal(err)
 	}
-	plain := func(s string) string { return strings.Join(strings.Fields(s), " ") }
+	plain := func(s string) string { return content.OneLine(s) }
 	for _, whole := range []bool{true, false} {
 		var kept, wanted, wrong, size int
 		start := time.Now()
@@ -122,7 +124,7 @@ make install</code></pre>` + prose(2, "lever") + `</article>`,
 		{"short page", `<h1>Hours</h1><p>Monday to Friday, 9 to 5</p>`, "Hours|Monday to Friday", ""},
 		{"all in a table", `<table><tr><td>` + prose(2, "well") + `</td><td>` + prose(2, "pond") + `</td></tr></table>`, "well number 1|pond number 1", ""},
 		{"deep", strings.Repeat("<div>", 400) + "<p>at the bottom" + strings.Repeat("</div>", 400), "at the bottom", ""},
-		{"many elements", `<p>first</p>` + strings.Repeat("<div>x</div>", maxMainElements), "first", ""},
+		{"many elements", `<p>first</p>` + strings.Repeat("<div>x</div>", 20_000), "first", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			text := func(name string, o Options) string {

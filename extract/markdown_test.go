@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"unicode/utf8"
 )
 
 // Cutting a long text into sections does not change what is read.
@@ -23,7 +22,7 @@ func TestMarkdownSections(t *testing.T) {
 			fmt.Fprintf(&want, "Paragraph number %d.\n\n", i)
 		}
 	}
-	if b.Len() < 2*markdownChunk {
+	if b.Len() < 2*(32<<10) {
 		t.Fatalf("only %d bytes", b.Len())
 	}
 	out := readBytes(t, []byte(b.String()), "a.md", Options{})
@@ -39,8 +38,8 @@ func TestMarkdownSections(t *testing.T) {
 // it is text again.
 func TestLongCodeFence(t *testing.T) {
 	for _, fence := range []string{"```sh", "~~~", "````md\n```\n# no end yet", "  ```"} {
-		mark, _ := codeFence(fence[:strings.IndexByte(fence+"\n", '\n')])
-		code := strings.Repeat("echo one\n# comment in the code\n\n", 3*markdownChunk/32)
+		mark := fence[:strings.LastIndexAny(strings.SplitN(fence, "\n", 2)[0], "`~")+1]
+		code := strings.Repeat("echo one\n# comment in the code\n\n", 3*(32<<10)/32)
 		var got Document
 		err := Reader(t.Context(), strings.NewReader("text *before*\n\n"+fence+"\n"+code+mark+"\n\n# Real heading\n\n*behind* it\n"), "a.md", Markdown, Options{}, func(d Document) error {
 			got = d
@@ -52,28 +51,6 @@ func TestLongCodeFence(t *testing.T) {
 		text, _ := got.Fields["text"].(string)
 		if got.Fields["title"] != "Real heading" || strings.Count(text, "# comment in the code") != strings.Count(code, "#") || !strings.HasSuffix(text, "Real heading\n\nbehind it") || strings.Contains(text, "*") {
 			t.Errorf("%q: title %q, text %.60q … %q", fence, got.Fields["title"], text, text[max(0, len(text)-80):])
-		}
-	}
-}
-
-func TestSectionEnd(t *testing.T) {
-	line := strings.Repeat("word ", 15) + "\n"
-	body := strings.Repeat(line, 2*markdownChunk/len(line))
-	for _, tt := range []struct {
-		name, in string
-		next     string // what the rest must begin with
-	}{
-		{"heading", body[:40*len(line)] + "# H\n" + body, "# H\n"},
-		{"blank line", body[:40*len(line)] + "\nnew\n" + body, "new\n"},
-		{"indented is no cut", body[:40*len(line)] + "\nnew\n" + body[:len(line)] + "\n  indented\n" + body, "new\n"},
-		{"heading in code is none", body[:40*len(line)] + "\nnew\n```\n# H\n```\n" + body, "new\n"},
-		{"line", body, "word"},
-		{"no line", strings.Repeat("é", markdownChunk), "é"},
-		{"no line, odd", "x" + strings.Repeat("é", markdownChunk), "é"},
-	} {
-		n, _ := sectionEnd(tt.in, "")
-		if n <= 0 || n > markdownChunk+1 || !strings.HasPrefix(tt.in[n:], tt.next) || !utf8.ValidString(tt.in[:n]) {
-			t.Errorf("%s: cut at %d of %d before %.20q", tt.name, n, len(tt.in), tt.in[n:])
 		}
 	}
 }

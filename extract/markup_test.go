@@ -4,12 +4,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"searchd/extract/content"
 )
 
 // Markup that is contorted costs little time, and the text is kept.
 func TestContortedMarkup(t *testing.T) {
-	defer func(d time.Duration) { parseBudget = d }(parseBudget)
-	parseBudget = time.Second
+	defer func(d time.Duration) { content.Budget = d }(content.Budget)
+	content.Budget = time.Second
 	start := spent()
 	for name, in := range map[string]string{
 		"a.tex": `\cite[\cite{a}`, "b.tex": `\section{`, "c.tex": `\begin{tabular}[`, "d.tex": `\"{`, "e.tex": "{", "f.tex": "\\title{a\n\n",

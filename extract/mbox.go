@@ -6,6 +6,8 @@ import (
 	"errors"
 	"io"
 	"regexp"
+
+	"searchd/extract/content"
 )
 
 // certain is the line in front of each message of a mailbox, with the date as mail programs write
@@ -51,7 +53,7 @@ func (x *source) readMailbox(br *bufio.Reader) error {
 	for {
 		part, err := br.ReadSlice('\n')
 		if err != nil && !errors.Is(err, bufio.ErrBufferFull) && !errors.Is(err, io.EOF) {
-			return x.errorf(line, "cannot be read: %v", err)
+			return x.Errorf(line, "cannot be read: %v", err)
 		}
 		if fresh {
 			behind := func() []byte {
@@ -94,7 +96,7 @@ func (x *source) readLetter(br *bufio.Reader) error {
 	case held != nil:
 		return held
 	case err != nil:
-		return x.errorf(0, "cannot be read: %v", err)
+		return x.Errorf(0, "cannot be read: %v", err)
 	}
 	return x.letter(1, &message, int64(len(message.b)))
 }
@@ -102,9 +104,9 @@ func (x *source) readLetter(br *bufio.Reader) error {
 // letter emits one message of a mailbox.
 func (x *source) letter(line int, message *kept, size int64) error {
 	if size > x.o.MaxFile {
-		return x.errorf(line, "message of %d bytes is larger than the limit of %d", size, x.o.MaxFile)
+		return x.Errorf(line, "message of %d bytes is larger than the limit of %d", size, x.o.MaxFile)
 	}
-	x.dec = decoder{} // each message has a character set of its own
+	x.Decoder = content.Decoder{} // each message has a character set of its own
 	c, id, why, err := x.message(message.b, line, "")
 	if cap(message.b) > keptAnyway {
 		message.drop()
@@ -112,15 +114,15 @@ func (x *source) letter(line int, message *kept, size int64) error {
 	switch {
 	case err != nil:
 		return err
-	case why == "" && c.deleted:
+	case why == deletedMessage:
 		return nil
-	case why == "" && !valueHasText(c.text) && !valueHasText(c.title) && c.fields["attachments"] == nil:
+	case why == "" && !content.HasText(c.Text) && !content.HasText(c.Title) && c.Fields["attachments"] == nil:
 		why = "no text in a message"
 	}
 	if why != "" {
-		return x.errorf(line, "%s", why)
+		return x.Errorf(line, "%s", why)
 	}
-	c.fields["title"], c.fields["text"] = c.title, withoutTitle(c.text, c.title)
-	x.locate(c.fields, c.title)
-	return x.document(Document{ID: id, Fields: c.fields, Line: line})
+	c.Fields["title"], c.Fields["text"] = c.Title, withoutTitle(c.Text, c.Title)
+	x.locate(c.Fields, c.Title)
+	return x.document(Document{ID: id, Fields: c.Fields, Line: line})
 }

@@ -8,11 +8,14 @@ import (
 	"mime/multipart"
 	"net/mail"
 	"strings"
+
+	"searchd/extract/content"
+	"searchd/extract/web"
 )
 
 // isSavedPage reports whether a message is a web page that a browser has saved as one file.
 func (x *source) isSavedPage() bool {
-	ext := extension(x.name)
+	ext := x.Ext()
 	return ext == ".mhtml" || ext == ".mht"
 }
 
@@ -20,20 +23,20 @@ var errNoPage = errors.New("it has no page")
 
 // savedPage reads a page with its address. It is the first part that is HTML; the others are its
 // pictures, styles and frames.
-func (x *source) savedPage(h mail.Header, body io.Reader) (content, error) {
+func (x *source) savedPage(h mail.Header, body io.Reader) (content.Content, error) {
 	b, err := firstPage(h, body, x.o.MaxText)
 	if err != nil {
-		return content{}, x.reject("not a saved page: %v", err)
+		return content.Content{}, x.Reject("not a saved page: %v", err)
 	}
-	c, err := x.html(b)
+	c, err := web.Page(&x.File, b)
 	if err != nil {
-		return content{}, err
+		return content.Content{}, err
 	}
-	if c.title == "" {
-		c.title = headerText(h.Get("Subject"))
+	if c.Title == "" {
+		c.Title = headerText(h.Get("Subject"))
 	}
 	if url := headerText(h.Get("Snapshot-Content-Location")); strings.HasPrefix(url, "http") {
-		c.fields["url"] = url
+		c.Fields["url"] = url
 	}
 	return c, nil
 }
@@ -57,7 +60,7 @@ func firstPage(h mail.Header, body io.Reader, limit int64) ([]byte, error) {
 	b, err := io.ReadAll(io.LimitReader(untransferred(h, body), limit+1))
 	switch {
 	case int64(len(b)) > limit:
-		return nil, fmt.Errorf("%w of %d bytes", errTextTooLong, limit)
+		return nil, fmt.Errorf("%w of %d bytes", content.ErrTooLong, limit)
 	case err != nil && len(b) == 0:
 		return nil, errNoPage
 	}

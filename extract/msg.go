@@ -9,6 +9,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"searchd/extract/content"
+	"searchd/extract/office"
 )
 
 // Properties of messages of Outlook ([MS-OXPROPS]).
@@ -42,13 +45,13 @@ const (
 
 // msg reads a message of Outlook: the same that eml gives, of the properties that a compound file
 // has of it ([MS-OXMSG]).
-func (x *source) msg(b []byte) (content, error) {
-	f, err := openOLE(b)
+func (x *source) msg(b []byte) (content.Content, error) {
+	f, err := office.OpenOLE(b)
 	if err != nil {
-		return content{}, x.reject("not a message of Outlook: %v", err)
+		return content.Content{}, x.Reject("not a message of Outlook: %v", err)
 	}
-	if !f.has("__properties_version1.0") {
-		return content{}, x.reject("not a message of Outlook: it has no properties")
+	if !f.Has("__properties_version1.0") {
+		return content.Content{}, x.Reject("not a message of Outlook: it has no properties")
 	}
 	if x.docID == "" && x.id == "" {
 		x.docID = bytesID(b, "")
@@ -59,8 +62,8 @@ func (x *source) msg(b []byte) (content, error) {
 	}
 	m := msgReader{mailReader: mailReader{x: x, start: time.Now(), id: id, names: insideNames{}}, f: f}
 	c, _, err := m.message("", 0)
-	if errors.Is(err, errTextTooLong) {
-		return content{}, x.reject("%v of %d bytes", err, x.o.MaxText)
+	if errors.Is(err, content.ErrTooLong) {
+		return content.Content{}, x.Reject("%v of %d bytes", err, x.o.MaxText)
 	}
 	return c, err
 }
@@ -68,13 +71,13 @@ func (x *source) msg(b []byte) (content, error) {
 // msgReader reads one message.
 type msgReader struct {
 	mailReader
-	f *oleFile
+	f *office.OLE
 }
 
 // properties are those of a message, a receiver or an attachment: a storage with a stream for each
 // that has no fixed length.
 type properties struct {
-	f    *oleFile
+	f    *office.OLE
 	path string // of the storage, with a slash, or empty
 	page int    // of strings
 	web  int    // of HTML
@@ -82,12 +85,12 @@ type properties struct {
 }
 
 func (p properties) stream(id int, kind string) []byte {
-	return p.f.stream(fmt.Sprintf("%s__substg1.0_%04X%s", p.path, id, kind))
+	return p.f.Stream(fmt.Sprintf("%s__substg1.0_%04X%s", p.path, id, kind))
 }
 
 // fixed returns a property of fixed length, which has eight bytes.
 func (p properties) fixed(id int) (uint64, bool) {
-	b := p.f.stream(p.path + "__properties_version1.0")
+	b := p.f.Stream(p.path + "__properties_version1.0")
 	for at := p.head; at+16 <= len(b); at += 16 {
 		if int(binary.LittleEndian.Uint16(b[at+2:])) == id {
 			return binary.LittleEndian.Uint64(b[at+8:]), true
@@ -100,10 +103,10 @@ func (p properties) fixed(id int) (uint64, bool) {
 func (p properties) text(ids ...int) string {
 	for _, id := range ids {
 		if b := p.stream(id, "001F"); b != nil {
-			return codePage(b, 1200)
+			return content.CodePage(b, 1200)
 		}
 		if b := p.stream(id, "001E"); b != nil {
-			return codePage(b, p.page)
+			return content.CodePage(b, p.page)
 		}
 	}
 	return ""
@@ -136,7 +139,7 @@ func person(name, address string) string {
 
 // message reads the message in the storage at path, which is inside depth others. head is what mail
 // programs show above it.
-func (m *msgReader) message(path string, depth int) (c content, head []string, err error) {
+func (m *msgReader) message(path string, depth int) (c content.Content, head []string, err error) {
 	p := properties{f: m.f, path: path, page: 1252, head: 32}
 	if path != "" {
 		p.head = 24
@@ -151,7 +154,7 @@ func (m *msgReader) message(path string, depth int) (c content, head []string, e
 	p.web = cmp.Or(p.web, p.page)
 	text, err := m.body(p)
 	if err != nil {
-		return content{}, nil, err
+		return content.Content{}, nil, err
 	}
 	fields := map[string]string{
 		"from": person(p.line(msgSenderName, msgSentByName), p.line(msgSenderSMTP, msgSenderAddress, msgSentByAddress)),
@@ -162,25 +165,25 @@ func (m *msgReader) message(path string, depth int) (c content, head []string, e
 	for _, name := range m.storages(path, "__attach_version1.0_") {
 		s, err := m.attached(properties{f: m.f, path: name + "/", page: p.page, head: 8}, depth)
 		if err != nil {
-			return content{}, nil, err
+			return content.Content{}, nil, err
 		}
-		if valueHasText(s) {
+		if content.HasText(s) {
 			inner = append(inner, s)
 		}
 	}
 	text = strings.TrimSpace(strings.Join(append([]string{strings.TrimSpace(text)}, inner...), "\n\n"))
 	if int64(len(text)) > m.x.o.MaxText {
-		return content{}, nil, errTextTooLong
+		return content.Content{}, nil, content.ErrTooLong
 	}
 	c = m.content(text, p.line(msgSubject))
 	for _, name := range []string{"from", "to", "cc"} {
 		if v := fields[name]; v != "" {
-			c.fields[name] = v
+			c.Fields[name] = v
 			head = append(head, strings.ToUpper(name[:1])+name[1:]+": "+v)
 		}
 	}
 	if t, ok := p.time(msgSubmitted, msgDelivered); ok {
-		c.date(t)
+		setDate(&c, t)
 		head = append(head, "Date: "+t.Format(time.RFC3339))
 	}
 	return c, head, nil
@@ -190,7 +193,7 @@ func (m *msgReader) message(path string, depth int) (c content, head []string, e
 // order.
 func (m *msgReader) storages(path, prefix string) []string {
 	var all []string
-	for _, name := range m.f.names {
+	for _, name := range m.f.Names {
 		if rest, ok := strings.CutPrefix(name, path); ok && len(rest) > len(prefix) && strings.EqualFold(rest[:len(prefix)], prefix) && !strings.Contains(rest, "/") && len(all) < maxParts {
 			all = append(all, name)
 		}
@@ -218,11 +221,11 @@ func (m *msgReader) receivers(p properties, fields map[string]string) {
 // body returns the text of a message: the plain one or that of its HTML, as alternatives of mail
 // are chosen, else that of its RTF.
 func (m *msgReader) body(p properties) (string, error) {
-	plain := strings.TrimSpace(withoutArmor(newlines(p.text(msgBody))))
+	plain := strings.TrimSpace(withoutArmor(content.Newlines(p.text(msgBody))))
 	rich := ""
 	html := p.text(msgHTML)
 	if b := p.stream(msgHTML, "0102"); b != nil {
-		html = codePage(b, p.web)
+		html = content.CodePage(b, p.web)
 	}
 	if html != "" {
 		s, err := m.html(strings.ReplaceAll(html, "\x00", "\ufffd"))
@@ -231,15 +234,15 @@ func (m *msgReader) body(p properties) (string, error) {
 		}
 		rich = s
 	}
-	if !valueHasText(plain) && !valueHasText(rich) {
+	if !content.HasText(plain) && !content.HasText(rich) {
 		if b := unpackRTF(p.stream(msgRTF, "0102"), m.x.o.MaxText); len(b) > 0 {
-			x := *m.x
-			x.fail, x.stats = func(ItemError) error { return nil }, new(Stats) // what is wrong with it is no more than that there is no text
-			c, err := x.rtf(b)
-			if errors.Is(err, errReported) {
+			f := m.x.File
+			f.Report = func(int, bool, string) error { return nil } // an error means no more than that there is no text
+			c, err := office.RTF(&f, b)
+			if errors.Is(err, content.ErrReported) {
 				return "", nil
 			}
-			return strings.TrimSpace(c.text), err
+			return strings.TrimSpace(c.Text), err
 		}
 	}
 	return alternative(plain, rich), nil
@@ -247,18 +250,18 @@ func (m *msgReader) body(p properties) (string, error) {
 
 // attached reads an attachment; of one that is a message it returns the text.
 func (m *msgReader) attached(p properties, depth int) (string, error) {
-	if err := m.x.ended(); err != nil {
+	if err := m.x.Ended(); err != nil {
 		return "", err
 	}
-	if m.parts++; m.parts > maxParts || budgetSpent(m.start) != nil {
+	if m.parts++; m.parts > maxParts || content.BudgetSpent(m.start) != nil {
 		return "", nil
 	}
-	if inner := fmt.Sprintf("%s__substg1.0_%04X000D/", p.path, msgData); m.f.has(inner + "__properties_version1.0") {
+	if inner := fmt.Sprintf("%s__substg1.0_%04X000D/", p.path, msgData); m.f.Has(inner + "__properties_version1.0") {
 		if depth >= maxInside {
 			return "", nil
 		}
 		c, head, err := m.message(inner, depth+1)
-		all := slices.DeleteFunc([]string{c.title, strings.Join(head, "\n"), c.text}, func(s string) bool { return s == "" })
+		all := slices.DeleteFunc([]string{c.Title, strings.Join(head, "\n"), c.Text}, func(s string) bool { return s == "" })
 		return strings.Join(all, "\n\n"), err
 	}
 	data := p.stream(msgData, "0102")

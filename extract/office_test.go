@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"searchd/extract/content"
 )
 
 const (
@@ -82,7 +84,7 @@ func TestOffice(t *testing.T) {
 		{"empty workbook", "a.xlsx", docxOf(t, workbook("<row/>")...), "", "", "a.xlsx: no text in a workbook of 1105 bytes"},
 		{"one text in many cells", "a.xlsx", docxOf(t, "xl/workbook.xml", xlsMain, "xl/_rels/workbook.xml.rels", xlsRels, "xl/sharedStrings.xml", "<sst><si><t>"+strings.Repeat("word ", 20000)+"</t></si></sst>",
 			"xl/worksheets/sheet1.xml", sheet("<row><c><v>1</v></c></row>"+strings.Repeat(`<row><c t="s"><v>0</v></c></row>`, 30000))), "a", "*", "a.xlsx: warning: the document is damaged or too large (its text is longer than the limit of 1048576 bytes); the rest is left out"},
-		{"more texts than may be", "a.xlsx", docxOf(t, "xl/workbook.xml", xlsMain, "xl/_rels/workbook.xml.rels", xlsRels, "xl/sharedStrings.xml", "<sst>"+strings.Repeat("<si/>", maxShared+1)+"</sst>"), "", "",
+		{"more texts than may be", "a.xlsx", docxOf(t, "xl/workbook.xml", xlsMain, "xl/_rels/workbook.xml.rels", xlsRels, "xl/sharedStrings.xml", "<sst>"+strings.Repeat("<si/>", (1<<20)+1)+"</sst>"), "", "",
 			"a.xlsx: not a workbook that can be read: it has more than 1048576 different texts"},
 		{"old Excel", "a.xlsx", []byte("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"), "", "", "a.xlsx: an encrypted document, or one of an old program under another name; save it as xlsx without a password"},
 	} {
@@ -135,8 +137,8 @@ func TestXMLEscapes(t *testing.T) {
 
 // Very many members of almost no length are given up when the time for the file is spent.
 func TestManyMembers(t *testing.T) {
-	defer func(d time.Duration) { parseBudget = d }(parseBudget)
-	parseBudget = 50 * time.Millisecond
+	defer func(d time.Duration) { content.Budget = d }(content.Budget)
+	content.Budget = 50 * time.Millisecond
 	var main, slides, notes strings.Builder
 	for i := range 1000 {
 		fmt.Fprintf(&main, `<sldId r:id="%d"/>`, i)

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf16"
+
+	"searchd/extract/office"
 )
 
 // oleOf packs streams, paths and contents by turns, as a compound file of version 3. Siblings are a
@@ -20,7 +22,7 @@ func oleOf(t testing.TB, members ...string) []byte {
 		next, child, start uint32
 		size               int
 	}
-	entries := []entry{{name: "Root Entry", kind: 5, next: oleNone, child: oleNone}}
+	entries := []entry{{name: "Root Entry", kind: 5, next: 0xffffffff, child: 0xffffffff}}
 	storages := map[string]int{"": 0}
 	var fat, miniFAT []uint32
 	var mini, sectors bytes.Buffer
@@ -31,13 +33,13 @@ func oleOf(t testing.TB, members ...string) []byte {
 			sectors.Write(append(slices.Clone(data[i:min(i+512, len(data))]), make([]byte, max(0, 512-(len(data)-i)))...))
 		}
 		if len(data) == 0 {
-			return oleEnd
+			return 0xfffffffe
 		}
-		fat[len(fat)-1] = oleEnd
+		fat[len(fat)-1] = 0xfffffffe
 		return first
 	}
 	add := func(parent int, e entry) int {
-		e.next, e.child = entries[parent].child, oleNone
+		e.next, e.child = entries[parent].child, 0xffffffff
 		entries[parent].child = uint32(len(entries))
 		entries = append(entries, e)
 		return len(entries) - 1
@@ -56,15 +58,15 @@ func oleOf(t testing.TB, members ...string) []byte {
 		}
 		data := []byte(members[i+1])
 		e := entry{name: path[len(path)-1], kind: 2, size: len(data)}
-		if len(data) >= oleMiniBelow {
+		if len(data) >= 4096 {
 			e.start = put(data)
-		} else if e.start = oleEnd; len(data) > 0 {
+		} else if e.start = 0xfffffffe; len(data) > 0 {
 			e.start = uint32(len(miniFAT))
-			for k := 0; k < len(data); k += oleMini {
+			for k := 0; k < len(data); k += 64 {
 				miniFAT = append(miniFAT, uint32(len(miniFAT)+1))
-				mini.Write(append(slices.Clone(data[k:min(k+oleMini, len(data))]), make([]byte, max(0, oleMini-(len(data)-k)))...))
+				mini.Write(append(slices.Clone(data[k:min(k+64, len(data))]), make([]byte, max(0, 64-(len(data)-k)))...))
 			}
-			miniFAT[len(miniFAT)-1] = oleEnd
+			miniFAT[len(miniFAT)-1] = 0xfffffffe
 		}
 		add(parent, e)
 	}
@@ -86,7 +88,7 @@ func oleOf(t testing.TB, members ...string) []byte {
 		}
 		binary.LittleEndian.PutUint16(b[64:], uint16(2*len(name)+2))
 		b[66] = e.kind
-		binary.LittleEndian.PutUint32(b[68:], oleNone)
+		binary.LittleEndian.PutUint32(b[68:], 0xffffffff)
 		binary.LittleEndian.PutUint32(b[72:], e.next)
 		binary.LittleEndian.PutUint32(b[76:], e.child)
 		binary.LittleEndian.PutUint32(b[116:], e.start)
@@ -101,15 +103,15 @@ func oleOf(t testing.TB, members ...string) []byte {
 	}
 	sectors.Write(append(numbers(fat), bytes.Repeat([]byte{0xff}, parts*512-4*len(fat))...))
 	head := make([]byte, 512)
-	copy(head, oleMagic)
+	copy(head, "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")
 	binary.LittleEndian.PutUint16(head[26:], 3)
 	binary.LittleEndian.PutUint16(head[30:], 9)
 	binary.LittleEndian.PutUint32(head[44:], uint32(parts))
 	binary.LittleEndian.PutUint32(head[48:], directoryAt)
 	binary.LittleEndian.PutUint32(head[60:], miniAt)
-	binary.LittleEndian.PutUint32(head[68:], oleEnd)
+	binary.LittleEndian.PutUint32(head[68:], 0xfffffffe)
 	for i := range 109 {
-		n := uint32(oleNone)
+		n := uint32(0xffffffff)
 		if i < parts {
 			n = uint32(fatAt + i)
 		}
@@ -121,23 +123,23 @@ func oleOf(t testing.TB, members ...string) []byte {
 func TestOLE(t *testing.T) {
 	big := strings.Repeat("0123456789", 1000)
 	b := oleOf(t, "a", "small", "big", big, "s/t/deep", "deeper", "empty", "", "s/Other", strings.Repeat("x", 100))
-	f, err := openOLE(b)
+	f, err := office.OpenOLE(b)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]string{"A": "small", "big": big, "s/T/deep": "deeper", "empty": "", "s/other": strings.Repeat("x", 100), "s": "", "none": ""} {
-		if got := string(f.stream(path)); got != want {
+		if got := string(f.Stream(path)); got != want {
 			t.Errorf("%s = %.50q, want %.50q", path, got, want)
 		}
 	}
 	// Loops in chains and in the directory end.
 	for i := 512; i+4 <= len(b); i += 4 {
-		for _, n := range []uint32{0, 1, oleNone - 1} {
+		for _, n := range []uint32{0, 1, 0xffffffff - 1} {
 			bad := slices.Clone(b)
 			binary.LittleEndian.PutUint32(bad[i:], n)
-			if f, err := openOLE(bad); err == nil {
-				for _, name := range f.names {
-					if len(f.stream(name)) > len(b) {
+			if f, err := office.OpenOLE(bad); err == nil {
+				for _, name := range f.Names {
+					if len(f.Stream(name)) > len(b) {
 						t.Fatalf("%d at %d: %s is longer than the file", n, i, name)
 					}
 				}
@@ -175,9 +177,9 @@ func le(numbers ...any) string {
 }
 
 func xlsOf(t testing.TB, globals, sheet string, more ...string) []byte {
-	front := biff(biffBOF, le(0x600, 5)) + globals
-	at := len(front) + len(biff(0x85, le(0, 0, 0, "\x05\x00Costs"))) + len(biff(biffEOF, ""))
-	book := front + biff(0x85, le(at, 0, 0, "\x05\x00Costs"), biffEOF, "") + biff(biffBOF, le(0x600, 0x10)) + sheet + biff(biffEOF, "")
+	front := biff(0x809, le(0x600, 5)) + globals
+	at := len(front) + len(biff(0x85, le(0, 0, 0, "\x05\x00Costs"))) + len(biff(0x0a, ""))
+	book := front + biff(0x85, le(at, 0, 0, "\x05\x00Costs"), 0x0a, "") + biff(0x809, le(0x600, 0x10)) + sheet + biff(0x0a, "")
 	return oleOf(t, append([]string{"Workbook", book}, more...)...)
 }
 
@@ -188,10 +190,10 @@ func TestXLS(t *testing.T) {
 	cells := biff(0xfd, le(0, 0, 0, 0, 0), 0xfd, le(0, 1, 0, 1, 0), 0xfd, le(0, 2, 0, 2, 0), 0xfd, le(0, 3, 0, 9, 9),
 		0x203, le(1, 0, 1, .125), 0x203, le(1, 1, 2, 43496.0), 0x27e, le(1, 2, 0, 100<<2|3, 0), 0xbd, le(1, 3, 0, 5<<2|2, 0, 0, 7<<2|2, 0, 4), 0x205, le(1, 5, 0, "\x01\x00"), 0x205, le(1, 6, 0, "\x07\x01"),
 		6, le(2, 0, 3, 1.0625, 0, 0, 0), 6, le(2, 1, 0, 0, 0, 0, 0xffff, 0), 0x207, le(4, "\x00calc"), 6, le(2, 2, 0, 1, 1, 0, 0xffff, 0), 0x204, le(3, 0, 0, 5, "\x00label"),
-		0x1b6, le(0, 0, 0, 0, 0, 4, 8, 0, 0), 0x3c, "\x00note", 0x3c, "xxxxxxxx", biffBOF, le(0x600, 0x20), 0x203, le(9, 9, 0, 1.0), 0x100d, le(0, "\x05\x00Chart"), biffEOF, "")
+		0x1b6, le(0, 0, 0, 0, 0, 4, 8, 0, 0), 0x3c, "\x00note", 0x3c, "xxxxxxxx", 0x809, le(0x600, 0x20), 0x203, le(9, 9, 0, 1.0), 0x100d, le(0, "\x05\x00Chart"), 0x0a, "")
 	const want = "Costs\n\nPaid | déj | rich\n12.5% | 2019-01-31 | 1 | 5 | 7 | TRUE\n25:30:00 | calc | TRUE\nlabel\n\nnote\nChart"
 	whole := xlsOf(t, formats+sst, cells, "\x05SummaryInformation", info)
-	old := biff(biffBOF, le(0x500, 5), 0x42, le(1251), 0x85, le(33, 0, 0, "\x04\xcb\xe8\xf1\xf2"), biffEOF, "", biffBOF, le(0x500, 0x10), 0x204, le(0, 0, 0, 3, "\xe4\xe0\x21"), biffEOF, "")
+	old := biff(0x809, le(0x500, 5), 0x42, le(1251), 0x85, le(33, 0, 0, "\x04\xcb\xe8\xf1\xf2"), 0x0a, "", 0x809, le(0x500, 0x10), 0x204, le(0, 0, 0, 3, "\xe4\xe0\x21"), 0x0a, "")
 	for _, tt := range []struct {
 		name, file string
 		b          []byte
@@ -201,11 +203,11 @@ func TestXLS(t *testing.T) {
 		{"under another name", "a.xlsx", whole, "a.xlsx Cafés " + want},
 		{"of a Mac", "a.xls", xlsOf(t, biff(0x22, le(1))+formats, biff(0x203, le(0, 0, 2, 42034.0))), "a.xls a Costs\n\n2019-01-31"},
 		{"Excel 95", "a.xls", oleOf(t, "Book", old), "a.xls a Лист\n\nда!"},
-		{"Excel 4", "a.xls", []byte(biff(0x409, le(0, 0x10), 0x204, le(0, 0, 0, 4, "text"), 0x203, le(1, 0, 0, 5.0), biffEOF, "")), "a.xls a text\n5"},
+		{"Excel 4", "a.xls", []byte(biff(0x409, le(0, 0x10), 0x204, le(0, 0, 0, 4, "text"), 0x203, le(1, 0, 0, 5.0), 0x0a, "")), "a.xls a text\n5"},
 		{"encrypted", "a.xls", xlsOf(t, biff(0x2f, le(1)), ""), "a.xls: an encrypted workbook; save it without a password"},
 		{"no cells", "a.xls", xlsOf(t, "", ""), "a.xls: no text in a workbook of 2560 bytes"},
 		{"no workbook", "a.xls", oleOf(t, "WordDocument", "x"), "a.xls: not a workbook: it has no cells"},
-		{"cut off", "a.xls", oleOf(t, "Workbook", strings.TrimSuffix(string(openedOLE(t, whole).stream("Workbook")), biff(biffEOF, ""))), "a.xls a " + strings.TrimSuffix(want, "\n\nnote\nChart") + "; a.xls: warning: the workbook is damaged or too large (damaged workbook); the rest is left out"},
+		{"cut off", "a.xls", oleOf(t, "Workbook", strings.TrimSuffix(string(openedOLE(t, whole).Stream("Workbook")), biff(0x0a, ""))), "a.xls a " + strings.TrimSuffix(want, "\n\nnote\nChart") + "; a.xls: warning: the document is damaged or too large (damaged workbook); the rest is left out"},
 		{"HTML", "a.xls", []byte("<table><tr><td>a<td>b</table>"), "a.xls a a | b"},
 		{"of today", "a.xls", docxOf(t, "xl/workbook.xml", xlsMain, "xl/_rels/workbook.xml.rels", xlsRels, "xl/worksheets/sheet1.xml", "<row><c><v>1</v></c></row>"), "a.xls a Costs\n\n1"},
 		{"tabs", "a.xls", []byte("name\tn\nx\t1\n"), "a.xls name\tn name\tn\nx\t1"},
@@ -222,8 +224,8 @@ func TestXLS(t *testing.T) {
 	}
 }
 
-func openedOLE(t testing.TB, b []byte) *oleFile {
-	f, err := openOLE(b)
+func openedOLE(t testing.TB, b []byte) *office.OLE {
+	f, err := office.OpenOLE(b)
 	if err != nil {
 		t.Fatal(err)
 	}

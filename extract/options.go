@@ -5,7 +5,10 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"time"
+
+	"golang.org/x/text/encoding"
+
+	"searchd/extract/content"
 )
 
 // Options says how to read. The zero value holds the defaults named at each field.
@@ -80,10 +83,6 @@ const (
 	defaultMaxRatio    = 100
 )
 
-// parseBudget is the time that the Markdown and HTML parsers may take for one file. A variable so
-// that tests can shorten it.
-var parseBudget = 10 * time.Second
-
 // withDefaults fills in what is zero and reports every value that cannot be used.
 func (o Options) withDefaults() (Options, error) {
 	for _, l := range []struct {
@@ -113,7 +112,7 @@ func (o Options) withDefaults() (Options, error) {
 		return o, fmt.Errorf("extract: unknown format %v", o.Format)
 	}
 	if o.Encoding != "" {
-		if _, err := ParseEncoding(o.Encoding); err != nil {
+		if _, err := content.ParseEncoding(o.Encoding); err != nil {
 			return o, err
 		}
 	}
@@ -122,3 +121,7 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	return o, nil
 }
+
+// ParseEncoding returns the character set of that name in the list of the WHATWG, which browsers
+// use.
+func ParseEncoding(name string) (encoding.Encoding, error) { return content.ParseEncoding(name) }

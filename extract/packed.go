@@ -13,6 +13,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"searchd/extract/content"
+
 	"golang.org/x/text/encoding/charmap"
 )
 
@@ -35,7 +37,7 @@ func (x *source) readArchive(br *bufio.Reader) error {
 	}
 	if x.at != nil && !x.packed {
 		if _, err := io.Copy(io.Discard, br); err != nil { // for the sum of the file, and its bytes
-			return x.errorf(0, "cannot be read: %v", err)
+			return x.Errorf(0, "cannot be read: %v", err)
 		}
 		return x.readZIP(x.at, x.info.Size())
 	}
@@ -46,9 +48,9 @@ func (x *source) readArchive(br *bufio.Reader) error {
 	case held != nil:
 		return held
 	case err != nil:
-		return x.errorf(0, "cannot be read: %v", err)
+		return x.Errorf(0, "cannot be read: %v", err)
 	case int64(len(k.b)) > x.o.MaxFile:
-		return x.errorf(0, "archive is larger than the limit of %d bytes for one that is not a file of its own", x.o.MaxFile)
+		return x.Errorf(0, "archive is larger than the limit of %d bytes for one that is not a file of its own", x.o.MaxFile)
 	}
 	return x.readZIP(bytes.NewReader(k.b), int64(len(k.b)))
 }
@@ -75,9 +77,9 @@ func (x *source) readZIP(in io.ReaderAt, size int64) error {
 	z, err := zip.NewReader(at, size)
 	switch {
 	case at.left == 0:
-		return x.errorf(0, "%v", errDirectory)
+		return x.Errorf(0, "%v", errDirectory)
 	case err != nil && !errors.Is(err, zip.ErrInsecurePath):
-		return x.errorf(0, "not a ZIP archive: %v", err)
+		return x.Errorf(0, "not a ZIP archive: %v", err)
 	}
 	at.left = -1
 	left := min(*x.left, 1<<20+size*int64(x.o.MaxRatio)) // members may overlap
@@ -114,7 +116,7 @@ func (x *source) readZIP(in io.ReaderAt, size int64) error {
 		case err != nil:
 			return err
 		case min(left, *x.left) <= 0 || unpacked.spent && unpacked.why == errAllSpent:
-			return x.errorf(0, "%v of %d bytes; the rest is left out", errAllSpent, min(x.o.MaxUnpacked, 1<<20+size*ratio))
+			return x.Errorf(0, "%v of %d bytes; the rest is left out", errAllSpent, min(x.o.MaxUnpacked, 1<<20+size*ratio))
 		}
 	}
 	return a.end()
@@ -129,17 +131,17 @@ func (x *source) readTAR(br *bufio.Reader) error {
 		case err == io.EOF:
 			return a.end()
 		case err != nil && !errors.Is(err, tar.ErrInsecurePath):
-			if ended := x.ended(); ended != nil {
+			if ended := x.Ended(); ended != nil {
 				return ended
 			}
-			return x.errorf(0, "not an archive that can be read: %v", err)
+			return x.Errorf(0, "not an archive that can be read: %v", err)
 		}
 		unpacked := &unpacking{r: t, limit: *x.left, why: errAllSpent}
 		if err := a.read(h.Name, h.FileInfo(), func() (io.Reader, error) { return unpacked, nil }); err != nil {
 			return err
 		}
 		if *x.left -= unpacked.n; unpacked.spent {
-			return x.errorf(0, "%v of %d bytes; the rest is left out", errAllSpent, x.o.MaxUnpacked)
+			return x.Errorf(0, "%v of %d bytes; the rest is left out", errAllSpent, x.o.MaxUnpacked)
 		}
 	}
 }
@@ -172,7 +174,7 @@ type memberReader struct {
 
 // read reads one member, if it is a file that a folder would be read for.
 func (a *memberReader) read(name string, info fs.FileInfo, open func() (io.Reader, error)) error {
-	if err := a.x.ended(); err != nil {
+	if err := a.x.Ended(); err != nil {
 		return err
 	}
 	name = readable(strings.TrimPrefix(path.Clean("/"+strings.ReplaceAll(strings.ToValidUTF8(name, "\ufffd"), `\`, "/")), "/"))
@@ -204,7 +206,7 @@ func (a *memberReader) read(name string, info fs.FileInfo, open func() (io.Reade
 	if a.x.docID != "" {
 		f.docID = wholeID(a.x.docID + insideMark + name)
 	}
-	if _, known := byName(name); !known && extension(name) != "" {
+	if _, known := byName(name); !known && content.Extension(name) != "" {
 		return skip(SkippedType) // without opening it
 	}
 	r, err := open()
@@ -222,7 +224,7 @@ func (a *memberReader) read(name string, info fs.FileInfo, open func() (io.Reade
 // end reports an archive without files.
 func (a *memberReader) end() error {
 	if a.n == 0 {
-		return a.x.errorf(0, "an archive without files")
+		return a.x.Errorf(0, "an archive without files")
 	}
 	return nil
 }

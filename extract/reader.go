@@ -10,6 +10,8 @@ import (
 	"io/fs"
 	"path/filepath"
 	"strings"
+
+	"searchd/extract/content"
 )
 
 // Reader reads the documents of one stream and hands each to emit as soon as it is complete.
@@ -34,7 +36,7 @@ func Reader(ctx context.Context, r io.Reader, name string, f Format, o Options, 
 	x := newSource(ctx, o, name, new(Stats), emit, fail)
 	x.format = f
 	if name == "" || name == "-" {
-		x.name = "stdin"
+		x.Name = "stdin"
 	} else {
 		x.id = filepath.ToSlash(name)
 	}
@@ -48,17 +50,14 @@ func Reader(ctx context.Context, r io.Reader, name string, f Format, o Options, 
 
 // source is one stream on its way to documents.
 type source struct {
-	ended  func() error // why the caller's context has ended; nil while it has not
-	o      Options      // with defaults
-	format Format       // Auto until recognised
-	name   string
+	content.File
+	o      Options     // with defaults
+	format Format      // Auto until recognised
 	id     string      // of a whole-file document; empty for a hash of the content
 	info   fs.FileInfo // nil if unknown
 	quiet  bool        // content of no known format is skipped, not an error
 	packed bool        // the stream is gzip-compressed
 	blanks bool        // a stream of nothing but white space is no error
-	marked bool        // the stream began with a byte order mark, so it is UTF-8 by now
-	dec    decoder
 	emit   func(Document) error
 	fail   func(ItemError) error
 	stats  *Stats
@@ -74,7 +73,8 @@ type source struct {
 }
 
 func newSource(ctx context.Context, o Options, name string, stats *Stats, emit func(Document) error, fail func(ItemError) error) *source {
-	x := &source{ended: ctx.Err, o: o, format: o.Format, name: name, stats: stats, before: stats.Bytes, emit: emit, fail: fail, dec: newDecoder(o.Encoding)}
+	x := &source{o: o, format: o.Format, stats: stats, before: stats.Bytes, emit: emit, fail: fail}
+	x.File = content.File{Name: name, MaxFile: o.MaxFile, MaxText: o.MaxText, WholePages: o.WholePages, Decoder: content.NewDecoder(o.Encoding), Ended: ctx.Err, Report: x.reportLine}
 	if o.PDF != nil {
 		x.readPDF = func(b []byte) (PDFText, error) { return o.PDF(ctx, b) }
 	}
@@ -83,10 +83,10 @@ func newSource(ctx context.Context, o Options, name string, stats *Stats, emit f
 
 // document hands d on.
 func (x *source) document(d Document) error {
-	if err := x.ended(); err != nil {
+	if err := x.Ended(); err != nil {
 		return err
 	}
-	d.Source = x.name
+	d.Source = x.Name
 	return x.hand(d)
 }
 
@@ -107,19 +107,15 @@ func (x *source) progress() {
 	}
 }
 
-// errorf reports what is wrong at line (0: the whole file). Its own error, not nil, ends the
-// reading.
-func (x *source) errorf(line int, format string, args ...any) error {
-	return x.report(ItemError{Path: x.name, Line: line, Reason: fmt.Sprintf(format, args...)})
+// reportLine is Report of the file.
+func (x *source) reportLine(line int, warning bool, reason string) error {
+	return x.report(ItemError{Path: x.Name, Line: line, Warning: warning, Reason: reason})
 }
 
-func (x *source) warnf(line int, format string, args ...any) error {
-	return x.report(ItemError{Path: x.name, Line: line, Reason: fmt.Sprintf(format, args...), Warning: true})
-}
-
+// report counts an error or a warning and hands it to fail. Its own error ends the reading.
 func (x *source) report(e ItemError) error {
 	// A stream that stops because the context has ended looks like a broken file; say what it is.
-	if err := x.ended(); err != nil {
+	if err := x.Ended(); err != nil {
 		return err
 	}
 	if e.Warning {
@@ -136,40 +132,16 @@ func (x *source) report(e ItemError) error {
 	return e
 }
 
-// text makes valid UTF-8 of b and reports what it had to change.
-func (x *source) text(line int, b []byte) (string, error) {
-	s, warning := x.dec.text(b)
-	if warning != "" {
-		if err := x.warnf(line, "%s", warning); err != nil {
-			return "", err
-		}
-	}
-	return s, nil
-}
-
-// stoppable reads from r until the caller's context has ended.
-type stoppable struct {
-	r     io.Reader
-	ended func() error
-}
-
-func (s stoppable) Read(p []byte) (int, error) {
-	if err := s.ended(); err != nil {
-		return 0, err
-	}
-	return s.r.Read(p)
-}
-
 // read unpacks, decodes, recognises and parses.
 func (x *source) read(r io.Reader) error {
 	defer x.progress()
-	raw := &countReader{r: stoppable{r, x.ended}, total: &x.stats.Bytes}
+	raw := &countReader{r: content.Stoppable{R: r, Ended: x.Ended}, total: &x.stats.Bytes}
 	br, packed, err := gunzip(bufio.NewReaderSize(raw, bufferSize), raw, x.o)
 	if err != nil {
-		return x.errorf(0, "%v", err)
+		return x.Errorf(0, "%v", err)
 	}
 	x.packed = packed
-	br, x.marked = skipBOM(br)
+	br, x.Marked = content.SkipBOM(br)
 	if x.blanks && blank(br) {
 		x.stats.Empty++
 		return nil
@@ -180,10 +152,10 @@ func (x *source) read(r io.Reader) error {
 	if br, err = x.decode(br); err != nil {
 		return err
 	}
-	if x.format == EML && inMaildir(x.name) {
+	if x.format == EML && inMaildir(x.Name) {
 		return x.readLetter(br)
 	}
-	if x.format == EML && extension(x.name) != ".eml" { // a message that was saved out of a mailbox may have kept its envelope
+	if x.format == EML && x.Ext() != ".eml" { // a message that was saved out of a mailbox may have kept its envelope
 		if head, _ := br.Peek(maxEnvelope); isMailbox(head) {
 			return x.readMailbox(br)
 		}
@@ -233,11 +205,11 @@ func (x *source) recognise(br *bufio.Reader) (skip bool, err error) {
 	head, _ := br.Peek(br.Buffered())
 	ended := errors.Is(readErr, context.Canceled) && len(head) > 0 // by whoever feeds a pipe: it comes again after what has arrived
 	if readErr != nil && !errors.Is(readErr, io.EOF) && !ended {
-		return true, x.errorf(0, "cannot be read: %v", readErr)
+		return true, x.Errorf(0, "cannot be read: %v", readErr)
 	}
 	if x.format != Auto { // quiet: a file of unknown extension in a folder
-		skip = !isText(head)
-	} else if f, ok := Detect(x.name, head); ok {
+		skip = !content.IsText(head)
+	} else if f, ok := Detect(x.Name, head); ok {
 		x.format = f
 	} else {
 		skip = true
@@ -248,15 +220,15 @@ func (x *source) recognise(br *bufio.Reader) (skip bool, err error) {
 	case x.quiet:
 		x.stats.Skipped++
 		if x.o.Skip != nil {
-			x.o.Skip(x.name, SkippedContent)
+			x.o.Skip(x.Name, SkippedContent)
 		}
 		return true, nil
 	case len(strings.TrimSpace(string(head))) == 0:
-		return true, x.errorf(0, "no text: the input is empty")
-	case savedAs[extension(x.name)] != "":
-		return true, x.errorf(0, "files of type %q are not read; save it as %s", extension(x.name), savedAs[extension(x.name)])
-	case extension(x.name) != "":
-		return true, x.errorf(0, "unknown file type %q; say which format it is: %s", extension(x.name), strings.Join(formatNames[Auto+1:], ", "))
+		return true, x.Errorf(0, "no text: the input is empty")
+	case savedAs[x.Ext()] != "":
+		return true, x.Errorf(0, "files of type %q are not read; save it as %s", x.Ext(), savedAs[x.Ext()])
+	case x.Ext() != "":
+		return true, x.Errorf(0, "unknown file type %q; say which format it is: %s", x.Ext(), strings.Join(formatNames[Auto+1:], ", "))
 	}
-	return true, x.errorf(0, "binary data of unknown format")
+	return true, x.Errorf(0, "binary data of unknown format")
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -20,13 +19,13 @@ const maxID = 512
 func (x *source) record(line int, fields map[string]any) error {
 	id, err := takeID(fields, x.o.IDField)
 	if err != nil {
-		return x.errorf(line, "%v", err)
+		return x.Errorf(line, "%v", err)
 	}
 	switch {
 	case len(x.o.TextFields) == 0 && !hasValue(fields):
-		return x.errorf(line, "no text, number or boolean in any field")
+		return x.Errorf(line, "no text, number or boolean in any field")
 	case len(x.o.TextFields) > 0 && !hasText(fields, x.o.TextFields):
-		return x.errorf(line, "no text in the fields %s", strings.Join(x.o.TextFields, ", "))
+		return x.Errorf(line, "no text in the fields %s", strings.Join(x.o.TextFields, ", "))
 	}
 	if id == "" {
 		id = contentID(fields, cmp.Or(x.docID, x.id))
@@ -100,26 +99,4 @@ func jsonKind(v any) string {
 		return "an array"
 	}
 	return "an object"
-}
-
-var decimal = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?$`)
-
-// typed returns s as a bool or a number where s is written like one, else s itself. 007, +1, 1e5,
-// NaN and numbers of more than 15 digits are codes, versions and telephone numbers more often than
-// quantities, and stay strings.
-func typed(s string) any {
-	switch s {
-	case "true", "TRUE", "True":
-		return true
-	case "false", "FALSE", "False":
-		return false
-	}
-	if !decimal.MatchString(s) || len(s) > 16 {
-		return s
-	}
-	v, err := strconv.ParseFloat(s, 64)
-	if err != nil { // cannot happen for a decimal
-		return s
-	}
-	return v
 }

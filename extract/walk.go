@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"searchd/extract/content"
 )
 
 // maxDepth is the number of folders inside one another that Walk enters.
@@ -98,8 +100,8 @@ func (w *walker) walk(paths []string) (err error) {
 }
 
 func (w *walker) errorf(path, format string, args ...any) error {
-	x := source{ended: w.ended, name: path, fail: w.fail, stats: &w.stats}
-	return x.errorf(0, format, args...)
+	x := source{File: content.File{Name: path, Ended: w.ended}, fail: w.fail, stats: &w.stats}
+	return x.reportLine(0, false, fmt.Sprintf(format, args...))
 }
 
 // start reads what was given by name.
@@ -288,7 +290,7 @@ func (w *walker) file(path, id string, info fs.FileInfo, inFolder bool) error {
 	f := File{Path: path, Root: w.base, ID: filepath.ToSlash(id), Info: info, o: w.o}
 	known, isKnown := byName(path)
 	if inFolder {
-		noExt := extension(path) == ""
+		noExt := content.Extension(path) == ""
 		switch {
 		case isKnown && w.o.Format != Auto && known != w.o.Format, !isKnown && !noExt && w.o.Format == Auto:
 			return w.skip(path, SkippedType)

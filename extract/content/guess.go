@@ -1,0 +1,137 @@
+package content
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	icu "github.com/gogs/chardet"
+	mozilla "github.com/wlynxg/chardet"
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/charmap"
+)
+
+// Guess is the character set that a text seems to be in.
+type Guess struct {
+	Enc        encoding.Encoding
+	name       string
+	Confidence int // percent; 0 for what is assumed where nothing can be told
+}
+
+// windows1252 is assumed of a text of which nothing can be told.
+var windows1252 = Guess{Enc: charmap.Windows1252, name: "Windows-1252 (Latin-1)"}
+
+func (g Guess) String() string {
+	if g.Confidence == 0 {
+		return fmt.Sprintf("not UTF-8; read as %s; ingest --encoding names another", g.name)
+	}
+	return fmt.Sprintf("not UTF-8; read as %s, a Guess with a confidence of %d %%; ingest --encoding names another", g.name, g.Confidence)
+}
+
+const (
+	maxGuessed = 16 << 10 // bytes that are looked at
+	minMarks   = 8        // letters beyond ASCII from which another Latin alphabet than the Western one can be told
+)
+
+// supersets are the character sets that are read in the place of others, as browsers do it, since
+// they have more of what is found in texts.
+var supersets = map[string]string{
+	"iso-8859-1": "windows-1252", "iso-8859-2": "windows-1250", "iso-8859-7": "windows-1253", "iso-8859-8-i": "windows-1255", "iso-8859-8": "windows-1255",
+	"iso-8859-9": "windows-1254", "gb2312": "gb18030", "gb-18030": "gb18030", "cp932": "shift_jis", "cp949": "euc-kr",
+}
+
+// GuessCharset returns the character set of b, which is not UTF-8. Texts of one script are told by
+// mozilla, also short ones; Latin alphabets, for which the letters of a language matter, by icu. A
+// guess by which b has characters that no text has is none.
+func GuessCharset(b []byte) Guess {
+	if len(b) > maxGuessed {
+		b = b[:maxGuessed]
+		if end := bytes.LastIndexByte(b, '\n'); end > 0 {
+			b = b[:end]
+		}
+	}
+	high := 0
+	for _, c := range b {
+		if c >= utf8.RuneSelf {
+			high++
+		}
+	}
+	if r := mozilla.Detect(b); high >= 4 {
+		least := .3
+		if IsCharmap(r.Encoding) {
+			least = .5
+		}
+		if g, ok := newGuess(r.Encoding, int(100*r.Confidence), b); ok && r.Confidence >= least && !isLatin(g, b) {
+			return g
+		}
+	}
+	r, err := icu.NewTextDetector().DetectBest(b)
+	if err != nil {
+		return windows1252
+	}
+	least := 20
+	if g, ok := newGuess(r.Charset, r.Confidence, b); ok {
+		if isLatin(g, b) && !tornAsWestern(b) {
+			least = 35
+		}
+		if r.Confidence >= least && high >= minMarks {
+			return g
+		}
+	}
+	return windows1252
+}
+
+// newGuess reports false for a character set that texts are not written in, and where b cannot be
+// in it.
+func newGuess(name string, confidence int, b []byte) (Guess, bool) {
+	name = strings.ToLower(name)
+	if s, ok := supersets[name]; ok {
+		name = s
+	}
+	enc, err := ParseEncoding(name)
+	switch {
+	case err != nil, strings.HasPrefix(name, "utf"), strings.HasPrefix(name, "iso-2022"), strings.HasPrefix(name, "x-"), strings.HasPrefix(name, "mac"), name == "windows-1252":
+		return Guess{}, false
+	}
+	s, err := Decode(b, enc)
+	if err != nil || strings.ContainsFunc(s, func(r rune) bool {
+		return r == utf8.RuneError || unicode.Is(unicode.Co, r) || unicode.IsControl(r) && !unicode.IsSpace(r)
+	}) {
+		return Guess{}, false
+	}
+	return Guess{enc, name, min(confidence, 99)}, true
+}
+
+// tornAsWestern reports whether b, read as Windows-1252, has signs within words, as in Za¿ó³æ.
+func tornAsWestern(b []byte) bool {
+	s, _ := Decode(b, charmap.Windows1252) // which has a character for each byte
+	return len(signInWord.FindAllStringIndex(s, 2)) == 2
+}
+
+var signInWord = regexp.MustCompile(`\pL[¡-¬®-¿×÷]\pL`)
+
+// isLatin reports whether most letters beyond ASCII of b are Latin.
+func isLatin(g Guess, b []byte) bool {
+	s, _ := Decode(b, g.Enc) // which newGuess has done
+	latin, others := 0, 0
+	for _, r := range s {
+		switch {
+		case r < utf8.RuneSelf || !unicode.IsLetter(r):
+		case unicode.Is(unicode.Latin, r):
+			latin++
+		default:
+			others++
+		}
+	}
+	return latin >= others
+}
+
+// IsCharmap reports whether the character set of that name has one byte for each character.
+func IsCharmap(name string) bool {
+	enc, err := ParseEncoding(name)
+	_, ok := enc.(*charmap.Charmap)
+	return err == nil && ok
+}

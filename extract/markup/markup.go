@@ -1,0 +1,400 @@
+// Package markup reads plain text, and lightweight markup line by line: Org, reStructuredText,
+// AsciiDoc, LaTeX and subtitles. It removes most of the markup; it is no complete parser of any of
+// them.
+package markup
+
+import (
+	"regexp"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"searchd/extract/content"
+)
+
+// markups take the markup off plain texts that have some, lightly and line by line, by the
+// extension of the file. Line ends are LF.
+var markups = map[string]func(string) content.Content{
+	".org": orgText, ".rst": rstText, ".adoc": adocText, ".asciidoc": adocText, ".tex": texText, ".srt": subtitles, ".vtt": subtitles,
+}
+
+// maxMarkedLine is the length in bytes from which a line is kept as it stands: on long ones the
+// expressions may take quadratic time.
+const maxMarkedLine = 4 << 10
+
+// plainLines collects the lines of a text without its markup.
+type plainLines struct {
+	out   []string
+	start time.Time
+	n     int
+	spent bool // the time for the file
+}
+
+// raw reports whether l is a line that is to be kept as it stands.
+func (p *plainLines) raw(l string) bool {
+	if p.n++; p.n%64 == 1 && !p.spent {
+		if p.n == 1 {
+			p.start = time.Now()
+		}
+		p.spent = content.BudgetSpent(p.start) != nil
+	}
+	return p.spent || len(l) > maxMarkedLine
+}
+
+// line adds a line; of blank ones, one.
+func (p *plainLines) line(l string) {
+	l = strings.TrimRight(l, " \t")
+	if l != "" || len(p.out) > 0 && p.out[len(p.out)-1] != "" {
+		p.out = append(p.out, l)
+	}
+}
+
+// block adds a line that stands alone, as headings do.
+func (p *plainLines) block(l string) {
+	p.line("")
+	p.line(l)
+	p.line("")
+}
+
+func (p *plainLines) String() string { return strings.TrimRight(strings.Join(p.out, "\n"), "\n") }
+
+var (
+	orgKeyword  = regexp.MustCompile(`^[ \t]*#\+([A-Za-z_-]+)(?:\[[^\]]*\])?:[ \t]*(.*)$`)
+	orgBlock    = regexp.MustCompile(`(?i)^[ \t]*#\+(begin|end)_(\S+)`)
+	orgHeading  = regexp.MustCompile(`^\*+[ \t]+(.*)$`)
+	orgPriority = regexp.MustCompile(`\[#[A-Z0-9]\] ?`)
+	orgLink     = regexp.MustCompile(`\[\[(?:file:)?([^\[\]\n]+)\](?:\[([^\[\]\n]+)\])?\]`)
+	orgRule     = regexp.MustCompile(`^[ \t]*\|[-+]+\|?[ \t]*$`)
+	orgRow      = regexp.MustCompile(`^[ \t]*\|(.*?)\|?[ \t]*$`)
+	orgDate     = regexp.MustCompile(`\d{4}-\d\d-\d\d`)
+)
+
+// orgText reads Org: its keywords title, author, date and filetags are fields.
+func orgText(s string) content.Content {
+	c := content.Content{Fields: map[string]any{}}
+	var p plainLines
+	verbatim := false // in a block of code
+	lines := strings.Split(s, "\n")
+	for i := 0; i < len(lines); i++ {
+		l := lines[i]
+		if p.raw(l) {
+			p.line(l)
+			continue
+		}
+		if n := orgDrawer(lines[i:]); n > 0 && !verbatim {
+			i += n
+			continue
+		}
+		if m := orgBlock.FindStringSubmatch(l); m != nil {
+			kind := strings.ToLower(m[2])
+			verbatim = strings.EqualFold(m[1], "begin") && (kind == "src" || kind == "example")
+			p.line("")
+			continue
+		}
+		m := orgKeyword.FindStringSubmatch(l)
+		switch {
+		case verbatim:
+			p.line(l)
+			continue
+		case m != nil:
+			takeKeyword(&c, strings.ToLower(m[1]), m[2])
+			continue
+		case l == "#", strings.HasPrefix(strings.TrimLeft(l, " \t"), "# "), orgRule.MatchString(l):
+			continue
+		}
+		l = orgLink.ReplaceAllStringFunc(l, func(link string) string {
+			m := orgLink.FindStringSubmatch(link)
+			if m[2] != "" {
+				return m[2]
+			}
+			return m[1]
+		})
+		if m := orgHeading.FindStringSubmatch(l); m != nil {
+			p.block(strings.Join(strings.Fields(orgPriority.ReplaceAllLiteralString(m[1], "")), " "))
+		} else if m := orgRow.FindStringSubmatch(l); m != nil {
+			p.line(cells(m[1]))
+		} else {
+			p.line(l)
+		}
+	}
+	c.Text = p.String()
+	return c
+}
+
+// orgDrawer returns how many lines behind the first one its drawer of properties or of a log ends;
+// 0 if it begins none.
+func orgDrawer(lines []string) int {
+	switch strings.ToUpper(strings.TrimSpace(lines[0])) {
+	case ":PROPERTIES:", ":LOGBOOK:", ":CLOCK:":
+		for n, l := range lines[1:min(len(lines), 200)] {
+			if strings.EqualFold(strings.TrimSpace(l), ":END:") {
+				return n + 1
+			}
+			if strings.HasPrefix(l, "*") {
+				break
+			}
+		}
+	}
+	return 0
+}
+
+func takeKeyword(c *content.Content, key, value string) {
+	value = strings.TrimSpace(value)
+	switch key {
+	case "title":
+		c.Title = strings.TrimSpace(c.Title + " " + value)
+	case "author":
+		if value != "" {
+			c.Fields["author"] = value
+		}
+	case "date":
+		if date := orgDate.FindString(value); date != "" {
+			c.Fields["date"] = date
+		}
+	case "filetags":
+		tags := []any{}
+		for _, tag := range strings.FieldsFunc(value, func(r rune) bool { return r == ':' || r == ' ' }) {
+			tags = append(tags, tag)
+		}
+		if len(tags) > 0 {
+			c.Fields["tags"] = tags
+		}
+	}
+}
+
+// cells returns the cells of a row with single spaces.
+func cells(row string) string {
+	all := strings.Split(row, "|")
+	for i, cell := range all {
+		all[i] = strings.TrimSpace(cell)
+	}
+	return strings.Trim(strings.Join(all, " | "), " |")
+}
+
+var (
+	rstAdornment = regexp.MustCompile("^(={2,}|-{2,}|~{2,}|\\^{2,}|\"{2,}|'{2,}|`{2,}|#{2,}|\\*{2,}|\\+{2,}|_{2,}|:{2,}|\\.{2,}|<{2,}|>{2,})$")
+	rstTable     = regexp.MustCompile(`^[ \t]*(={2,}( +={2,})+|\+([-=]+\+)+)[ \t]*$`)
+	rstDirective = regexp.MustCompile(`^[ \t]*\.\. (?:\|[^|]+\| )?([A-Za-z][\w:.+-]*)::[ \t]*(.*)$`)
+	rstOption    = regexp.MustCompile(`^[ \t]+:[\w -]+:(?:[ \t].*)?$`)
+	rstComment   = regexp.MustCompile(`^[ \t]*\.\.([ \t].*)?$`)
+	rstNote      = regexp.MustCompile(`^[ \t]*\.\. \[([^\]]+)\][ \t]*(.*)$`)
+	rstRole      = regexp.MustCompile("(?::[A-Za-z][\\w:.+-]*:)?`+([^`<\n]*?)[ ]?(?:<([^<>`\n]*)>)?`+_{0,2}")
+)
+
+// rstWords are the directives whose argument is text for people.
+var rstWords = map[string]bool{"note": true, "warning": true, "tip": true, "hint": true, "important": true, "caution": true, "danger": true, "attention": true, "error": true,
+	"admonition": true, "seealso": true, "topic": true, "sidebar": true, "rubric": true, "versionadded": true, "versionchanged": true, "deprecated": true, "glossary": true,
+	"function": true, "class": true, "method": true, "attribute": true, "option": true, "envvar": true, "data": true, "table": true, "csv-table": true, "list-table": true}
+
+// rstText reads reStructuredText.
+func rstText(s string) content.Content {
+	var p plainLines
+	title, options := "", false
+	lines := strings.Split(s, "\n")
+	for i, l := range lines {
+		if p.raw(l) {
+			p.line(l)
+			continue
+		}
+		if options = options && rstOption.MatchString(l); options {
+			continue
+		}
+		l = strings.TrimRight(l, " \t")
+		if rstAdornment.MatchString(l) || rstTable.MatchString(l) {
+			continue
+		}
+		if i+1 < len(lines) && underlined(l, lines[i+1]) {
+			h := strings.TrimSpace(rstInline(l))
+			if p.block(h); title == "" && len(p.out) <= 2 {
+				title = h
+			}
+			continue
+		}
+		if m := rstDirective.FindStringSubmatch(l); m != nil {
+			options = true
+			if name := m[1][strings.LastIndexByte(m[1], ':')+1:]; rstWords[name] && m[2] != "" {
+				p.line(rstInline(m[2]))
+			}
+			continue
+		}
+		if m := rstNote.FindStringSubmatch(l); m != nil {
+			p.line("[" + m[1] + "] " + rstInline(m[2]))
+			continue
+		}
+		if rstComment.MatchString(l) {
+			continue
+		}
+		if code, ok := strings.CutSuffix(l, "::"); ok {
+			l = code + ":"
+		} else if m := orgRow.FindStringSubmatch(l); m != nil && strings.HasSuffix(l, "|") {
+			l = cells(m[1])
+		}
+		p.line(rstInline(l))
+	}
+	c := content.Content{Title: title, Text: p.String()}
+	if c.Title == "" {
+		c.Title = content.TitleLine(c.Text)
+	}
+	return c
+}
+
+// underlined reports whether next makes a heading of l.
+func underlined(l, next string) bool {
+	l, next = strings.TrimRight(l, " \t"), strings.TrimRight(next, " \t")
+	return strings.TrimSpace(l) != "" && len(next) >= 3 && rstAdornment.MatchString(next) && !rstAdornment.MatchString(l) && len(next) >= utf8.RuneCountInString(strings.TrimSpace(l))-2
+}
+
+// rstInline takes roles, links and quotes off a line.
+func rstInline(l string) string {
+	return rstRole.ReplaceAllStringFunc(l, func(s string) string {
+		m := rstRole.FindStringSubmatch(s)
+		if m[1] != "" {
+			return m[1]
+		}
+		return m[2]
+	})
+}
+
+var (
+	adocHeading   = regexp.MustCompile(`^(={1,6}|#{1,6})[ \t]+(.+?)(?:[ \t]+=+)?[ \t]*$`)
+	adocAttribute = regexp.MustCompile(`^:!?[\w-]+!?:(?:[ \t].*)?$`)
+	adocDelimiter = regexp.MustCompile(`^(-{4,}|={4,}|\*{4,}|_{4,}|\.{4,}|\+{4,}|/{4,}|[|,:!]===+|--)[ \t]*$`)
+	adocStyle     = regexp.MustCompile(`^\[[^\]]*\]+[ \t]*$`)
+	adocMacro     = regexp.MustCompile(`^(image|video|audio|include|toc|ifdef|ifndef|endif)::[^\[]*\[([^\],]*).*\][ \t]*$`)
+	adocLink      = regexp.MustCompile(`(?:link:|xref:|mailto:|(https?://))([^\s\[\]]+)\[([^\]\n]*)\]`)
+	adocRef       = regexp.MustCompile(`<<([^<>,\n]+)(?:,[ ]*([^<>\n]+))?>>`)
+	adocNote      = regexp.MustCompile(`footnote:\w*\[([^\]\n]*)\]`)
+)
+
+// adocText reads AsciiDoc.
+func adocText(s string) content.Content {
+	c := content.Content{}
+	var p plainLines
+	verbatim := "" // the line that ends the block of code or the comment
+	for l := range strings.Lines(s) {
+		l = strings.TrimRight(l, " \t\n")
+		if p.raw(l) {
+			p.line(l)
+			continue
+		}
+		delimiter := adocDelimiter.MatchString(l)
+		switch {
+		case verbatim != "" && l != verbatim:
+			if verbatim[0] != '/' {
+				p.line(l)
+			}
+			continue
+		case verbatim != "":
+			verbatim = ""
+			p.line("")
+			continue
+		case delimiter:
+			if len(l) >= 4 && strings.IndexByte("-./+", l[0]) >= 0 {
+				verbatim = l
+			}
+			p.line("")
+			continue
+		case strings.HasPrefix(l, "//"), adocAttribute.MatchString(l), adocStyle.MatchString(l):
+			continue
+		}
+		if m := adocMacro.FindStringSubmatch(l); m != nil {
+			if m[1] == "image" || m[1] == "video" {
+				p.line(m[2])
+			}
+			continue
+		}
+		l = adocNote.ReplaceAllString(adocRef.ReplaceAllStringFunc(adocLink.ReplaceAllStringFunc(l, func(link string) string {
+			m := adocLink.FindStringSubmatch(link)
+			if m[3] != "" {
+				return m[3]
+			}
+			return m[1] + m[2]
+		}), func(ref string) string {
+			m := adocRef.FindStringSubmatch(ref)
+			if m[2] != "" {
+				return m[2]
+			}
+			return m[1]
+		}), " $1")
+		switch m := adocHeading.FindStringSubmatch(l); {
+		case m != nil && len(m[1]) == 1 && c.Title == "":
+			c.Title = m[2]
+		case m != nil:
+			p.block(m[2])
+		case strings.HasPrefix(l, "|"):
+			p.line(cells(l))
+		case len(l) > 2 && l[0] == '.' && l[1] != '.' && l[1] != ' ':
+			p.line(l[1:]) // the title of a block
+		default:
+			p.line(l)
+		}
+	}
+	c.Text = p.String()
+	return c
+}
+
+var (
+	cueTime = regexp.MustCompile(`^(?:\d+:)?\d+:\d\d[.,]\d+[ \t]+-->[ \t]`)
+	cueTag  = regexp.MustCompile(`</?[a-zA-Z0-9][^<>\n]*>|\{\\[^{}\n]*\}`)
+	cueNum  = regexp.MustCompile(`^\d+$`)
+)
+
+// subtitles reads SubRip and WebVTT: what is said, without times and numbers, a line for each.
+func subtitles(s string) content.Content {
+	var p plainLines
+	var said []string
+	cue, head := false, false
+	end := func() {
+		l := strings.Join(said, " ")
+		if n := len(p.out); l != "" && (n == 0 || p.out[n-1] != l) {
+			p.line(l)
+		}
+		said, cue = nil, false
+	}
+	for l := range strings.Lines(s) {
+		l = strings.TrimSpace(l)
+		switch {
+		case l == "":
+			end()
+			head = false
+		case cueTime.MatchString(l):
+			if !cue {
+				said = nil // the number, or the name, of the cue
+			}
+			cue, head = true, false
+		case head, !cue && (strings.HasPrefix(l, "WEBVTT") || l == "NOTE" || strings.HasPrefix(l, "NOTE ") || l == "STYLE" || l == "REGION"):
+			head = true
+		case !cue && cueNum.MatchString(l):
+		default:
+			if !p.raw(l) {
+				l = strings.TrimSpace(cueTag.ReplaceAllLiteralString(l, ""))
+			}
+			if l != "" {
+				said = append(said, l)
+			}
+		}
+	}
+	end()
+	return content.Content{Text: p.String()}
+}
+
+// Text reads plain text, and takes off the markup that its extension tells of.
+func Text(x *content.File, b []byte) (content.Content, error) {
+	s, err := x.Text(0, b)
+	if err != nil {
+		return content.Content{}, err
+	}
+	if !content.IsText([]byte(s[:min(len(s), 64<<10)])) {
+		return content.Content{}, x.Reject("binary data, not text")
+	}
+	if strings.HasPrefix(s, `{\rtf`) {
+		return content.Content{}, x.Reject("RTF, not plain text; call it .rtf, or say --format rtf")
+	}
+	s = content.Newlines(s)
+	if without := markups[x.Ext()]; without != nil {
+		if c := without(s); content.HasText(c.Text) || content.HasText(c.Title) {
+			return c, nil
+		}
+	}
+	return content.Content{Title: content.OwnTitle(s), Text: strings.TrimRight(s, " \t\n")}, nil
+}

@@ -1,0 +1,149 @@
+package office
+
+import (
+	"encoding/xml"
+	"path"
+	"strconv"
+	"strings"
+
+	"searchd/extract/content"
+)
+
+// Bounds of the lists of one document.
+const (
+	maxLists    = 10000
+	listLevels  = 9
+	maxListMark = 64 // bytes
+)
+
+// docxLevel says how the paragraphs of one level of a list are numbered.
+type docxLevel struct {
+	format string // bullet, decimal, lowerLetter, ...
+	text   string // what stands in front of the paragraph, with %1 to %9 for the numbers of the levels
+	start  int
+}
+
+// docxNumbers are numbers that go on: lists may share them.
+type docxNumbers struct {
+	levels [listLevels]docxLevel
+	counts [listLevels]int // of the paragraphs since the level above went on
+}
+
+// docxList is a list of the document.
+type docxList struct {
+	*docxNumbers
+	starts map[int]int // by level, where the list begins anew; nil once it has
+}
+
+// lists returns the lists of the document by their ids.
+func (r *archive) lists(dir string) map[string]*docxList {
+	lists, numbers := map[string]*docxList{}, map[string]*docxNumbers{}
+	var list *docxList
+	var of *docxNumbers
+	level := -1
+	r.scan(path.Join(dir, "numbering.xml"), func(t xml.Token) {
+		e, ok := t.(xml.StartElement)
+		if !ok {
+			return
+		}
+		val := content.Attr(e, "val")
+		switch e.Name.Local {
+		case "abstractNum":
+			if of, list, level = nil, nil, -1; len(numbers) < maxLists {
+				of = &docxNumbers{}
+				numbers[content.Attr(e, "abstractNumId")] = of
+			}
+		case "num":
+			if of, list, level = nil, nil, -1; len(lists) < maxLists {
+				list = &docxList{}
+				lists[content.Attr(e, "numId")] = list
+			}
+		case "abstractNumId":
+			if list != nil && numbers[val] != nil {
+				list.docxNumbers = numbers[val]
+			}
+		case "lvl", "lvlOverride":
+			level = listLevel(content.Attr(e, "ilvl"))
+		case "startOverride":
+			if list != nil && level >= 0 {
+				if list.starts == nil {
+					list.starts = map[int]int{}
+				}
+				list.starts[level] = content.Atoi(val)
+			}
+		case "start", "numFmt", "lvlText":
+			if of == nil || level < 0 || len(val) > maxListMark {
+				return
+			}
+			switch l := &of.levels[level]; e.Name.Local {
+			case "start":
+				l.start = content.Atoi(val)
+			case "numFmt":
+				l.format = val
+			case "lvlText":
+				l.text = val
+			}
+		}
+	})
+	return lists
+}
+
+// listLevel returns the number of a level, -1 where there is none such.
+func listLevel(s string) int {
+	if n, err := strconv.Atoi(s); err == nil && n >= 0 && n < listLevels {
+		return n
+	}
+	return -1
+}
+
+// next counts a paragraph of a level and returns what stands in front of it: empty for a bullet,
+// and where nobody knows.
+func (l *docxList) next(level int) string {
+	if l == nil || l.docxNumbers == nil || level < 0 {
+		return ""
+	}
+	for at, n := range l.starts {
+		l.counts[at], l.levels[at].start = 0, n
+	}
+	l.starts = nil
+	l.counts[level]++
+	clear(l.counts[level+1:])
+	if l.levels[level].format == "bullet" {
+		return ""
+	}
+	mark := l.levels[level].text
+	for i := range level + 1 {
+		n := l.levels[i].start + max(l.counts[i], 1) - 1
+		mark = strings.ReplaceAll(mark, "%"+strconv.Itoa(i+1), listNumber(l.levels[i].format, n))
+	}
+	if mark = strings.Join(strings.Fields(mark), " "); len(mark) > maxListMark { // as it is written
+		return ""
+	}
+	return mark
+}
+
+// listNumber writes a number as Word does. Formats of other scripts are decimal.
+func listNumber(format string, n int) string {
+	switch lower := strings.HasPrefix(format, "lower"); {
+	case format == "none":
+		return ""
+	case strings.HasSuffix(format, "Letter") && n > 0 && n <= 26*4:
+		s := strings.Repeat(string(rune('A'+(n-1)%26)), (n-1)/26+1)
+		if lower {
+			s = strings.ToLower(s)
+		}
+		return s
+	case strings.HasSuffix(format, "Roman") && n > 0 && n < 4000:
+		s := ""
+		for i, v := range []int{1000, 900, 500, 400, 100, 90, 50, 40, 10, 9, 5, 4, 1} {
+			for ; n >= v; n -= v {
+				s += []string{"M", "CM", "D", "CD", "C", "XC", "L", "XL", "X", "IX", "V", "IV", "I"}[i]
+			}
+		}
+		if lower {
+			s = strings.ToLower(s)
+		}
+		return s
+	}
+	return strconv.Itoa(n)
+}

@@ -1,0 +1,275 @@
+package office
+
+import (
+	"cmp"
+	"encoding/xml"
+	"strings"
+
+	"searchd/extract/content"
+)
+
+// ODF reads an OpenDocument: a text, a table or slides of LibreOffice and others.
+func ODF(x *content.File, b []byte) (content.Content, error) {
+	r, err := openArchive(x, b)
+	if err != nil {
+		return content.Content{}, err
+	}
+	locked := false
+	r.scan("meta-inf/manifest.xml", func(t xml.Token) {
+		e, ok := t.(xml.StartElement)
+		locked = locked || ok && e.Name.Local == "encryption-data"
+	})
+	if locked {
+		return content.Content{}, x.Reject("an encrypted document; save it without a password")
+	}
+	if r.members["content.xml"] == nil {
+		return content.Content{}, x.Reject("a ZIP archive without the text of %s", x.Noun)
+	}
+	w := odfWriter{sheetWriter: sheetWriter{out: &r.out}, titles: map[string]bool{"Title": true}}
+	r.read("content.xml", w.token)
+	w.out.Block()
+	w.out.Begin(content.Block{})
+	w.out.Verbatim(strings.TrimSpace(w.notes.String()))
+	r.odfMargins()
+	c, err := r.content(w.title.String(), r.titleIn("meta.xml"), w.heading.String())
+	if c.Title == "" && !w.sheets {
+		c.Title = content.OwnTitle(c.Text)
+	}
+	return c, err
+}
+
+// odfMargins writes the headers and footers of pages, which the styles hold.
+func (r *archive) odfMargins() {
+	seen := map[string]bool{}
+	var m *odfWriter // of the one that is read
+	r.read("styles.xml", func(t xml.Token) {
+		switch t := t.(type) {
+		case xml.StartElement:
+			if odfMargin[t.Name.Space+":"+t.Name.Local] {
+				m = &odfWriter{sheetWriter: sheetWriter{out: new(content.Builder)}}
+				return
+			}
+		case xml.EndElement:
+			if m != nil && odfMargin[t.Name.Space+":"+t.Name.Local] {
+				r.margin(m.out.String(), seen)
+				m = nil
+			}
+		}
+		if m != nil {
+			m.token(t)
+		}
+	})
+}
+
+var odfMargin = map[string]bool{"style:header": true, "style:header-left": true, "style:header-first": true, "style:footer": true, "style:footer-left": true, "style:footer-first": true}
+
+// odfWriter writes the text of an OpenDocument: paragraphs, headings, lists, tables and notes, and
+// what stands for pictures. Comments and what was deleted are kept beside it.
+type odfWriter struct {
+	titles map[string]bool // styles of titles
+	sheetWriter
+	title, heading content.Builder // the first paragraph of a style of titles, and the first heading
+	to             *content.Builder
+	paragraphs     int // depth of them
+	lists, rows    int // depth of lists and tables
+	sheets         bool
+	skip           string // the element whose end is awaited
+	depth          int    // of elements of that name
+	notes          content.Builder
+	note           string          // the element of a comment or a deletion that is read; empty: none
+	author, said   content.Builder // of that
+	byName, inDate bool            // inside the name of its author, or its date
+	picture        bool            // inside what stands for a picture
+	value          string          // of a cell, as it is shown where it has no text
+	cell           int             // length of the text where the cell begins
+}
+
+// odfChanges holds what tracked changes have deleted.
+const odfChanges = "text:tracked-changes"
+
+// odfSkipped elements hold what is not to be read: the numbers of notes, lists of the headings,
+// ruby, and forms.
+var odfSkipped = map[string]bool{
+	odfChanges: true, "text:note-citation": true, "text:table-of-content": true, "text:ruby-text": true, "office:forms": true,
+}
+
+// odfNotes are comments and deletions: their texts stand behind the text.
+var odfNotes = map[string]string{"office:annotation": "Comment", "text:deletion": "Deleted"}
+
+// noted takes a token of a comment or a deletion, and tells whether it is one.
+func (w *odfWriter) noted(t xml.Token) bool {
+	switch t := t.(type) {
+	case xml.StartElement:
+		name := t.Name.Space + ":" + t.Name.Local
+		switch {
+		case w.note == "" && odfNotes[name] != "":
+			w.note, w.author, w.said = name, content.Builder{}, content.Builder{}
+			return true
+		case w.note == "":
+			return false
+		case name == "text:p" || name == "text:h":
+			w.said.Inline(" ")
+		}
+		w.byName = name == "dc:creator"
+		w.inDate = name == "dc:date" || name == "meta:date-string" || name == "meta:creator-initials"
+		return true
+	case xml.EndElement:
+		name := t.Name.Space + ":" + t.Name.Local
+		if w.byName, w.inDate = false, false; w.note == "" {
+			return false
+		}
+		if name == w.note {
+			if s := w.said.String(); content.HasText(s) {
+				w.notes.Line()
+				w.notes.Inline(by(odfNotes[name], w.author.String()) + s)
+			}
+			w.note = ""
+		}
+		return true
+	case xml.CharData:
+		switch {
+		case w.note == "":
+			return false
+		case w.byName:
+			w.author.Inline(string(t))
+		case !w.inDate:
+			w.said.Inline(string(t))
+		}
+		return true
+	}
+	return w.note != ""
+}
+
+func (w *odfWriter) token(t xml.Token) {
+	if (w.skip == "" || w.skip == odfChanges) && w.noted(t) {
+		return
+	}
+	switch t := t.(type) {
+	case xml.StartElement:
+		name := t.Name.Space + ":" + t.Name.Local
+		if w.skip == "" && odfSkipped[name] {
+			w.skip, w.depth = name, 0
+		}
+		if w.skip == name {
+			w.depth++
+		}
+		if w.skip == "" {
+			w.start(name, t)
+		}
+	case xml.EndElement:
+		name := t.Name.Space + ":" + t.Name.Local
+		if w.skip == name {
+			if w.depth--; w.depth == 0 {
+				w.skip = ""
+			}
+		} else if w.skip == "" {
+			w.end(name)
+		}
+	case xml.CharData:
+		if (w.paragraphs > 0 || w.picture) && w.skip == "" {
+			w.write(string(t))
+		}
+	}
+}
+
+func (w *odfWriter) write(s string) {
+	w.out.Inline(s)
+	if w.to != nil {
+		w.to.Inline(s)
+	}
+}
+
+func (w *odfWriter) start(name string, t xml.StartElement) {
+	switch name {
+	case "style:style":
+		if w.titles[content.Attr(t, "parent-style-name")] && len(w.titles) < maxLists {
+			w.titles[content.Attr(t, "name")] = true
+		}
+	case "office:spreadsheet":
+		w.sheets = true
+	case "text:p", "text:h":
+		w.paragraph(name, content.Attr(t, "style-name"))
+	case "text:s", "text:tab":
+		w.write(" ")
+	case "text:line-break":
+		if w.rows == 0 && w.out.Breaks == 0 {
+			w.out.Line()
+		} else {
+			w.write(" ")
+		}
+	case "text:list":
+		if w.lists++; w.lists == 1 && w.rows == 0 {
+			w.out.Block()
+		}
+	case "text:list-item":
+		if w.rows == 0 {
+			w.out.Item("- ")
+		}
+	case "table:table":
+		w.rows++
+		if w.out.Block(); w.sheets {
+			w.out.Inline(content.Attr(t, "name"))
+			w.out.Block()
+		}
+	case "table:table-row":
+		w.out.Line()
+	case "table:table-cell":
+		w.out.Cell()
+		if w.cell = w.out.Len(); w.sheets {
+			w.value = ""
+			for _, name := range []string{"string-value", "date-value", "time-value", "boolean-value", "value"} {
+				w.value = cmp.Or(w.value, content.Attr(t, name))
+			}
+		}
+	case "svg:title", "svg:desc":
+		w.picture = true
+		w.out.Inline(" ")
+	case "draw:page":
+		w.out.Block()
+	}
+}
+
+// paragraph begins a paragraph, or one inside another, as those of notes and boxes are.
+func (w *odfWriter) paragraph(name, style string) {
+	switch w.paragraphs++; {
+	case w.paragraphs > 1, w.rows > 0:
+		w.out.Inline(" ")
+		return
+	case w.lists == 0:
+		w.out.Block()
+	case w.out.Prefix == "":
+		w.out.Line()
+	}
+	switch {
+	case w.titles[style] && w.title.Len() == 0:
+		w.to = &w.title
+	case name == "text:h" && w.heading.Len() == 0:
+		w.to = &w.heading
+	}
+}
+
+func (w *odfWriter) end(name string) {
+	switch name {
+	case "text:p", "text:h":
+		if w.paragraphs = max(0, w.paragraphs-1); w.paragraphs == 0 {
+			w.to = nil
+		} else {
+			w.out.Inline(" ")
+		}
+	case "svg:title", "svg:desc":
+		w.picture = false
+		w.out.Inline(" ")
+	case "table:table-cell":
+		if w.value != "" && w.out.Len() == w.cell { // as some programs write it
+			w.out.Inline(w.value)
+		}
+		w.value = ""
+	case "text:list":
+		if w.lists = max(0, w.lists-1); w.lists == 0 && w.rows == 0 {
+			w.out.Block()
+		}
+	case "table:table":
+		w.rows = max(0, w.rows-1)
+		w.out.Block()
+	}
+}

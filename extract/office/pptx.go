@@ -1,0 +1,145 @@
+package office
+
+import (
+	"encoding/xml"
+	"strings"
+
+	"searchd/extract/content"
+)
+
+// PPTX reads the slides of an Office Open XML presentation, as PowerPoint and others write it, each
+// with its notes.
+func PPTX(x *content.File, b []byte) (content.Content, error) {
+	r, main, err := openXML(x, b, "ppt/presentation.xml")
+	if err != nil {
+		return content.Content{}, err
+	}
+	w := pptxWriter{out: &r.out}
+	for n, slide := range r.listed(main, "sldId") {
+		r.out.Page = n + 1
+		w.out.Block()
+		w.out.Begin(content.Block{})
+		r.read(slide.part, w.token)
+		w.titled = w.title.Len() > 0
+		r.drawn(slide.part)
+		for _, other := range r.parts(slide.part, "notesSlide", "comments") {
+			w.out.Block()
+			r.read(other.target, w.token)
+		}
+	}
+	c, err := r.content(w.title.String(), r.titleIn("docprops/core.xml"))
+	if c.Title == "" {
+		c.Title = content.TitleLine(c.Text)
+	}
+	return c, err
+}
+
+// pptxWriter writes the text of slides: shapes and tables in their order, without the numbers,
+// dates and footers that stand on every slide.
+type pptxWriter struct {
+	out    *content.Builder
+	title  content.Builder // of the first slide that has one
+	titled bool            // which is complete
+	place  string          // the kind of placeholder that the shape is
+	text   bool            // inside an element of text
+	number bool            // inside a field
+	rows   int             // depth of tables
+	skip   int             // depth of elements that are older renderings of what stands beside them
+	math   ommlReader
+}
+
+func (w *pptxWriter) token(t xml.Token) {
+	if w.math.prefix != "" {
+		if s, done := w.math.token(t); done && w.skip == 0 {
+			w.write(s)
+		}
+		return
+	}
+	switch t := t.(type) {
+	case xml.StartElement:
+		if t.Name.Local == "oMath" && t.Name.Space != "" {
+			w.math.prefix = t.Name.Space
+			w.math.token(t)
+			return
+		}
+		if t.Name.Local == "Fallback" {
+			w.skip++
+		}
+		if w.skip == 0 {
+			w.start(t)
+		}
+	case xml.EndElement:
+		if w.skip == 0 {
+			w.end(t.Name.Local)
+		} else if t.Name.Local == "Fallback" {
+			w.skip--
+		}
+	case xml.CharData:
+		if w.text && w.skip == 0 {
+			w.write(unescapeXML(string(t)))
+		}
+	}
+}
+
+func (w *pptxWriter) start(t xml.StartElement) {
+	switch t.Name.Local {
+	case "sp", "graphicFrame", "pic":
+		w.place = ""
+		w.out.Block()
+	case "ph":
+		w.place = content.Attr(t, "type")
+	case "fld":
+		w.number = strings.HasPrefix(content.Attr(t, "type"), "slidenum") || strings.HasPrefix(content.Attr(t, "type"), "datetime")
+	case "t", "text": // of a shape; of a comment
+		w.text = true
+	case "cNvPr":
+		if s := content.Attr(t, "descr"); content.HasText(s) { // what stands for a picture
+			w.out.Inline(s)
+			w.out.Line()
+		}
+	case "cm":
+		w.out.Block()
+		w.out.Prefix = by("Comment", "")
+	case "br", "tab":
+		w.write(" ")
+	case "tbl":
+		w.rows++
+	case "tr":
+		w.out.Line()
+	case "tc":
+		w.out.Cell()
+	}
+}
+
+func (w *pptxWriter) end(name string) {
+	switch name {
+	case "t", "text":
+		w.text = false
+	case "fld":
+		w.number = false
+	case "p":
+		if w.rows > 0 {
+			w.out.Inline(" ")
+		} else {
+			w.out.Line()
+		}
+		if !w.titled {
+			w.title.Inline(" ")
+		}
+	case "tbl":
+		w.rows = max(0, w.rows-1)
+	case "sp", "graphicFrame", "pic":
+		w.place = ""
+		w.out.Block()
+	}
+}
+
+func (w *pptxWriter) write(s string) {
+	switch {
+	case w.number, w.place == "sldNum", w.place == "dt", w.place == "ftr", w.place == "hdr":
+		return
+	case !w.titled && (w.place == "title" || w.place == "ctrTitle"):
+		w.title.Inline(s)
+	}
+	w.out.Inline(s)
+}

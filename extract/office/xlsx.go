@@ -1,0 +1,217 @@
+package office
+
+import (
+	"cmp"
+	"encoding/xml"
+	"math"
+	"strconv"
+	"strings"
+
+	"searchd/extract/content"
+)
+
+// XLSX reads the cells of an Office Open XML workbook, as Excel and others write it: a line for
+// each row, under the names of the sheets.
+func XLSX(x *content.File, b []byte) (content.Content, error) {
+	if f, err := OpenOLE(b); err == nil && (f.Has("Workbook") || f.Has("Book")) { // an old one under another name
+		return XLS(x, b)
+	}
+	r, main, err := openXML(x, b, "xl/workbook.xml")
+	if err != nil {
+		return content.Content{}, err
+	}
+	w := xlsxWriter{sheetWriter: sheetWriter{out: &r.out}}
+	for _, other := range r.relations(main) {
+		switch other.kind {
+		case "sharedStrings":
+			r.read(other.target, w.share)
+			r.err = cmp.Or(r.err, w.err)
+		case "styles":
+			styles := xlsxStyles{cellFormats: cellFormats{codes: map[int]string{}}}
+			r.scan(other.target, styles.token)
+			w.formats = styles.formats
+		}
+	}
+	r.scan(main, func(t xml.Token) {
+		if e, ok := t.(xml.StartElement); ok && e.Name.Local == "workbookPr" && (content.Attr(e, "date1904") == "1" || content.Attr(e, "date1904") == "true") {
+			w.epoch = 1462
+		}
+	})
+	for _, s := range r.listed(main, "sheet") {
+		if r.err != nil {
+			break
+		}
+		w.begin(s.name)
+		r.read(s.part, w.token)
+		w.endCells()
+		r.beside(s.part)
+		w.end()
+	}
+	if !w.filled { // names of sheets alone are no text
+		r.out = content.Builder{}
+	}
+	return r.content(r.titleIn("docprops/core.xml"))
+}
+
+// beside writes what a sheet has beside its cells: comments, the texts of boxes, alternative texts
+// of pictures, and the titles of charts, whose values are those of cells.
+func (r *archive) beside(sheet string) {
+	parts := r.parts(sheet, "threadedComment", "comments", "drawing")
+	threads := len(parts) > 0 && parts[0].kind == "threadedComment"
+	for _, p := range parts {
+		if p.kind == "comments" && threads { // for older programs
+			continue
+		}
+		inText := false
+		r.read(p.target, func(t xml.Token) {
+			switch t := t.(type) {
+			case xml.StartElement:
+				switch t.Name.Local {
+				case "comment", "threadedComment":
+					r.out.Block()
+					r.out.Prefix = by("Comment", "")
+				case "cNvPr":
+					if s := content.Attr(t, "descr"); content.HasText(s) {
+						r.out.Block()
+						r.out.Inline(s)
+					}
+				case "sp":
+					r.out.Block()
+				}
+				inText = t.Name.Local == "t" || t.Name.Local == "text"
+			case xml.EndElement:
+				if inText = false; t.Name.Local == "p" {
+					r.out.Line()
+				}
+			case xml.CharData:
+				if inText {
+					r.out.Inline(unescapeXML(string(t)))
+				}
+			}
+		})
+		for _, drawn := range r.parts(p.target, "chart", "diagramData") {
+			if drawn.kind == "diagramData" {
+				r.diagram(drawn.target)
+			} else {
+				r.chart(drawn.target, false)
+			}
+		}
+	}
+}
+
+// xlsxStyles finds the formats of cells.
+type xlsxStyles struct {
+	cellFormats
+	cells   bool          // inside the formats of cells
+	formats []*cellFormat // by the number of the format of a cell
+}
+
+func (s *xlsxStyles) token(t xml.Token) {
+	switch t := t.(type) {
+	case xml.StartElement:
+		switch t.Name.Local {
+		case "numFmt":
+			if len(s.codes) < maxMembers {
+				s.codes[content.Atoi(content.Attr(t, "numFmtId"))] = content.Attr(t, "formatCode")
+			}
+		case "cellXfs":
+			s.cells = true
+		case "xf":
+			if s.cells && len(s.formats) < 1<<16 {
+				s.formats = append(s.formats, s.format(content.Atoi(content.Attr(t, "numFmtId"))))
+			}
+		}
+	case xml.EndElement:
+		s.cells = s.cells && t.Name.Local != "cellXfs"
+	}
+}
+
+// xlsxWriter writes the cells of sheets.
+type xlsxWriter struct {
+	sheetWriter
+	shared  []string
+	err     error // there are too many of them
+	formats []*cellFormat
+	epoch   float64 // days from the usual first one to that of the workbook
+	kind    string  // of the cell
+	format  *cellFormat
+	value   strings.Builder // of the cell, or of a shared string
+	text    bool            // inside an element of a value
+	reading bool            // inside a ruby text
+}
+
+// share takes the strings that cells share.
+func (w *xlsxWriter) share(t xml.Token) {
+	w.strings(t)
+	if e, ok := t.(xml.EndElement); ok && e.Name.Local == "si" {
+		if len(w.shared) == maxShared {
+			w.err = errShared
+			return
+		}
+		w.shared = append(w.shared, unescapeXML(w.value.String()))
+		w.value.Reset()
+	}
+}
+
+// strings collects the value of a cell, or a shared string.
+func (w *xlsxWriter) strings(t xml.Token) {
+	switch t := t.(type) {
+	case xml.StartElement:
+		w.reading = w.reading || t.Name.Local == "rPh"
+		w.text = (t.Name.Local == "t" || t.Name.Local == "v") && !w.reading
+	case xml.EndElement:
+		w.reading = w.reading && t.Name.Local != "rPh"
+		w.text = false
+	case xml.CharData:
+		if w.text {
+			w.value.Write(t)
+		}
+	}
+}
+
+func (w *xlsxWriter) token(t xml.Token) {
+	w.strings(t)
+	switch t := t.(type) {
+	case xml.StartElement:
+		switch t.Name.Local {
+		case "row":
+			w.row()
+		case "c":
+			w.kind, w.format = content.Attr(t, "t"), &cellFormat{}
+			if n := content.Atoi(content.Attr(t, "s")); n >= 0 && n < len(w.formats) { // no number: the first
+				w.format = w.formats[n]
+			}
+			w.value.Reset()
+		}
+	case xml.EndElement:
+		if t.Name.Local == "c" {
+			w.cell(w.value.String())
+			w.value.Reset()
+		}
+	}
+}
+
+// cell writes a cell as it is shown.
+func (w *xlsxWriter) cell(v string) {
+	isText := false
+	switch w.kind {
+	case "s":
+		n, err := strconv.Atoi(v)
+		if err != nil || n < 0 || n >= len(w.shared) {
+			return
+		}
+		v, isText = w.shared[n], true
+	case "e": // an error
+		return
+	case "inlineStr", "str":
+		v, isText = unescapeXML(v), true
+	case "b":
+		v = map[string]string{"0": "FALSE", "1": "TRUE"}[v]
+	case "", "n":
+		if n, err := strconv.ParseFloat(v, 64); err == nil && (len(w.format.sections) > 0 || math.Abs(n) < 1e15) {
+			v = w.format.show(n, w.epoch)
+		}
+	case "d": // a date as ISO 8601 writes it
+	}
+	w.put(v, isText)
+}

@@ -1,0 +1,269 @@
+package office
+
+import (
+	"archive/zip"
+	"bytes"
+	"cmp"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf16"
+
+	"golang.org/x/net/html/charset"
+
+	"searchd/extract/content"
+)
+
+// maxMembers is the number of members from which a ZIP archive is no document.
+const maxMembers = 10000
+
+// archive reads a document that is a ZIP archive of XML and builds its text.
+type archive struct {
+	x       *content.File
+	members map[string]*zip.File // by name in lower case
+	left    int64                // bytes that may still be unpacked
+	start   time.Time
+	out     content.Builder
+	err     error // of the first part of the text that cannot be read; further ones are not read
+}
+
+// openArchive opens a document. It reports its error.
+func openArchive(x *content.File, b []byte) (*archive, error) {
+	if bytes.HasPrefix(b, []byte(oleMagic[:4])) {
+		return nil, x.Reject("an encrypted document, or one of an old program under another name; save it as %s without a password", x.Format)
+	}
+	if bytes.Count(b, []byte("PK\x01\x02")) > maxMembers { // each costs memory when the archive is opened
+		return nil, x.Reject("a ZIP archive of more than %d members, not %s", maxMembers, x.Noun)
+	}
+	z, err := zip.NewReader(bytes.NewReader(b), int64(len(b)))
+	if err != nil {
+		return nil, x.Reject("not %s: %v", x.Noun, err)
+	}
+	r := &archive{x: x, members: map[string]*zip.File{}, left: x.MaxFile, start: time.Now()}
+	for _, f := range z.File {
+		if name := strings.ToLower(f.Name); r.members[name] == nil {
+			r.members[name] = f
+		}
+	}
+	return r, nil
+}
+
+// openXML opens an Office Open XML document, and returns the name of the member that holds the
+// text, which is usual where the archive does not say.
+func openXML(x *content.File, b []byte, usual string) (*archive, string, error) {
+	r, err := openArchive(x, b)
+	if err != nil {
+		return nil, "", err
+	}
+	main := usual
+	r.scan("_rels/.rels", func(t xml.Token) {
+		if e, ok := t.(xml.StartElement); ok && e.Name.Local == "Relationship" && strings.HasSuffix(content.Attr(e, "Type"), "/officeDocument") {
+			main = partName("", content.Attr(e, "Target"))
+		}
+	})
+	if r.members[main] == nil {
+		return nil, "", x.Reject("a ZIP archive without the text of %s", x.Noun)
+	}
+	return r, main, nil
+}
+
+// partName returns the name of a member in lower case that a part in a folder refers to.
+func partName(dir, target string) string {
+	if !strings.HasPrefix(target, "/") {
+		target = path.Join(dir, target)
+	}
+	return strings.ToLower(strings.TrimPrefix(path.Clean(target), "/"))
+}
+
+// content returns the text with its first title that is not empty.
+func (r *archive) content(titles ...string) (content.Content, error) {
+	c := content.Content{Text: r.out.String(), Blocks: r.out.Blocks(), Fields: map[string]any{}}
+	for _, title := range titles {
+		if c.Title == "" {
+			c.Title = title
+		}
+	}
+	if r.err != nil {
+		if err := r.x.Truncated(r.err, c.Text); err != nil {
+			return content.Content{}, err
+		}
+	}
+	return c, nil
+}
+
+var (
+	errUnpacked = errors.New("it unpacks to more than the limit for one file")
+	errNoMember = errors.New("it lacks its part")
+)
+
+// member reads a member whole.
+func (r *archive) member(name string) ([]byte, error) {
+	f := r.members[strings.ToLower(name)]
+	if f == nil {
+		return nil, fmt.Errorf("%w %.100q", errNoMember, name)
+	}
+	in, err := f.Open()
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	limited := &io.LimitedReader{R: in, N: r.left}
+	b, err := io.ReadAll(content.Stoppable{R: limited, Ended: func() error { return r.x.Check(r.start) }})
+	if r.left = limited.N; r.left == 0 {
+		return nil, errUnpacked
+	}
+	return b, err
+}
+
+// scan hands the tokens of a member to visit. It ignores what cannot be read, which is no text.
+func (r *archive) scan(name string, visit func(xml.Token)) {
+	_ = r.tokens(name, func(t xml.Token) error { visit(t); return nil })
+}
+
+// read is scan for members that hold text.
+func (r *archive) read(name string, visit func(xml.Token)) {
+	if r.err == nil {
+		r.err = r.tokens(name, func(t xml.Token) error {
+			visit(t)
+			return r.x.TooLong(r.out.Len())
+		})
+	}
+}
+
+// tokens hands the tokens of a member to visit; a missing member has none. Tokens are raw, so that
+// depth costs nothing; entities that a document defines are errors of the decoder.
+func (r *archive) tokens(name string, visit func(xml.Token) error) error {
+	f := r.members[strings.ToLower(name)]
+	if f == nil {
+		return nil
+	}
+	in, err := f.Open()
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	limited := &io.LimitedReader{R: in, N: r.left}
+	defer func() { r.left = limited.N }()
+	d := xml.NewDecoder(&content.TagLimit{R: limited})
+	d.CharsetReader = charset.NewReaderLabel
+	for n := 0; ; n++ {
+		if n%1024 == 0 { // also of each of many members
+			if err := r.x.Check(r.start); err != nil {
+				return err
+			}
+		}
+		t, err := d.RawToken()
+		switch {
+		case limited.N == 0:
+			return errUnpacked
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return err
+		}
+		if err := visit(t); err != nil {
+			return err
+		}
+	}
+}
+
+// xmlEscape is a run of characters that Excel and PowerPoint write by their numbers, as XML may not
+// hold them or changes them: _x000D_. To Word it is text.
+var xmlEscape = regexp.MustCompile(`(?:_x[0-9A-Fa-f]{4}_)+`)
+
+// unescapeXML decodes _xHHHH_; control characters other than line ends become spaces.
+func unescapeXML(s string) string {
+	return xmlEscape.ReplaceAllStringFunc(s, func(run string) string {
+		units := make([]uint16, 0, len(run)/7)
+		for ; run != ""; run = run[7:] {
+			n, _ := strconv.ParseUint(run[2:6], 16, 16) // the expression lets nothing else through
+			switch {
+			case n == '\r' || n == '\v':
+				n = '\n'
+			case n < ' ' && n != '\n' && n != '\t':
+				n = ' '
+			}
+			units = append(units, uint16(n))
+		}
+		return string(utf16.Decode(units))
+	})
+}
+
+// titleIn returns the title that the properties of a document give.
+func (r *archive) titleIn(member string) string {
+	var title content.Builder
+	inside := false
+	r.scan(member, func(t xml.Token) {
+		switch t := t.(type) {
+		case xml.StartElement:
+			inside = t.Name.Local == "title"
+		case xml.EndElement:
+			inside = false
+		case xml.CharData:
+			if inside {
+				title.Inline(string(t))
+			}
+		}
+	})
+	return title.String()
+}
+
+// relation is a reference from one part of an Office Open XML document to another.
+type relation struct{ kind, target string }
+
+// relations returns the references of a member, by ids.
+func (r *archive) relations(member string) map[string]relation {
+	all := map[string]relation{}
+	dir, base := path.Split(member)
+	r.scan(path.Join(dir, "_rels", base+".rels"), func(t xml.Token) {
+		if e, ok := t.(xml.StartElement); ok && e.Name.Local == "Relationship" && len(all) < maxMembers {
+			all[content.Attr(e, "Id")] = relation{path.Base(content.Attr(e, "Type")), partName(dir, content.Attr(e, "Target"))}
+		}
+	})
+	return all
+}
+
+// parts returns the references of a member of those kinds, in the order of kinds and of their
+// names.
+func (r *archive) parts(member string, kinds ...string) []relation {
+	var all []relation
+	for _, p := range slices.SortedFunc(maps.Values(r.relations(member)), func(a, b relation) int {
+		return cmp.Or(
+			slices.Index(kinds, a.kind)-slices.Index(kinds, b.kind),
+			len(a.target)-len(b.target), // chart10 behind chart9
+			strings.Compare(a.target, b.target))
+	}) {
+		if slices.Contains(kinds, p.kind) && !slices.Contains(all, p) {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// entry is an element that refers to a part, such as a slide or a sheet.
+type entry struct{ name, part string }
+
+// listed returns the elements of that name in a member with the parts that they refer to.
+func (r *archive) listed(member, element string) (all []entry) {
+	parts := r.relations(member)
+	r.read(member, func(t xml.Token) {
+		e, ok := t.(xml.StartElement)
+		if !ok || e.Name.Local != element || len(all) >= maxMembers {
+			return
+		}
+		for _, a := range e.Attr {
+			if part := parts[a.Value].target; a.Name.Local == "id" && a.Name.Space != "" && part != "" {
+				all = append(all, entry{content.Attr(e, "name"), part})
+			}
+		}
+	})
+	return all
+}

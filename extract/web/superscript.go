@@ -1,0 +1,116 @@
+package web
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"searchd/extract/content"
+)
+
+// Superscript is a sup element whose text has not been written: what it means depends on what
+// follows it.
+type Superscript struct {
+	Open bool // its end tag has not come
+	Note bool // it holds a link, or says that it refers to a note
+	Text content.Builder
+}
+
+// End writes to out the Superscript that has been read, if one has; next is the text behind it,
+// empty where a block ends.
+func (s *Superscript) End(out *content.Builder, next string) {
+	text, note := s.Text.String(), s.Note
+	if *s = (Superscript{}); text == "" {
+		return
+	}
+	before := ""
+	if out.Joins() {
+		before = out.String()
+	}
+	out.Inline(raised(before, text, next, note))
+}
+
+// IsReference reports whether a class or an id is that of a reference to a note, as generators of
+// pages write them.
+func IsReference(name string) bool { return reference.MatchString(name) }
+
+var reference = regexp.MustCompile(`(?i)(?:^|[\s_:-])(?:foot-?note|fn|note-?ref|cite-?ref|reference|refmark|endnote)`)
+
+var (
+	power      = regexp.MustCompile(`^(?:[+−–-]?[0-9]{1,3}|[0-9]{0,2}[+−–-])$`) // 6, -1, 2+
+	noteNumber = regexp.MustCompile(`^\[?\(?[0-9]{1,4}(?:[,;–-][ ]?[0-9]{1,4})*\)?\]?$`)
+)
+
+// raised returns the Superscript s as plain text, to be written behind before and in front of next.
+// As words are found by the letters that stand together, a mark of a note must not join the word
+// before it, and an exponent must not join its base, but for that of a unit: m² is m2 to whoever
+// searches.
+//
+//   - A mark of a note is [1], behind a space. It is one if note says so, or if it is a number or a
+//     sign behind a word of four letters or more or behind a sign.
+//   - An exponent is 10^6, Ca^2+ or x^n.
+//   - Squares and cubes of one to three letters are m² and cm³.
+//   - The rest is written as it stands: 1st, Mme, 14C.
+func raised(before, s, next string, note bool) string {
+	last, _ := utf8.DecodeLastRuneInString(before)
+	word := wordLength(before)
+	first, _ := utf8.DecodeRuneInString(next)
+	bracketed := strings.HasPrefix(s, "[") || strings.HasPrefix(s, "(")
+	mark := s
+	if !bracketed {
+		mark = "[" + s + "]"
+	}
+	switch {
+	case before == "" && noteNumber.MatchString(s) && len(leadingLetters(next)) > 2:
+		return mark + " " // in front of the text of a note
+	case before == "":
+		return s
+	case unicode.IsDigit(last) && power.MatchString(s) && (first == '/' || first == '⁄'):
+		return " " + s // 1 1/2
+	case note, bracketed:
+		return " " + mark
+	case unicode.IsDigit(last):
+		if power.MatchString(s) || len(s) == 1 && !strings.ContainsAny(s, "eoa") {
+			return "^" + s
+		}
+		return s
+	case unicode.IsLetter(last) && word <= 3:
+		switch {
+		case s == "2":
+			return "²"
+		case s == "3":
+			return "³"
+		case power.MatchString(s) && strings.ContainsAny(s, "+−–-"):
+			return "^" + s
+		case word == 1 && (power.MatchString(s) || len(s) == 1 && unicode.IsLower(last) && strings.Contains("nkmijtx", s)):
+			return "^" + s
+		case noteNumber.MatchString(s):
+			return " " + mark
+		}
+		return s
+	case unicode.IsLetter(last) && len(leadingLetters(s)) > 1:
+		return " " + s // a trade mark
+	}
+	if utf8.RuneCountInString(s) <= 12 && !strings.Contains(s, " ") {
+		return " " + mark
+	}
+	return " " + s
+}
+
+// wordLength returns the number of letters at the end of s, 4 for more than 4.
+func wordLength(s string) int {
+	n := 0
+	for n < 4 {
+		r, size := utf8.DecodeLastRuneInString(s)
+		if !unicode.IsLetter(r) {
+			break
+		}
+		s, n = s[:len(s)-size], n+1
+	}
+	return n
+}
+
+func leadingLetters(s string) string {
+	return s[:len(s)-len(strings.TrimLeftFunc(s, unicode.IsLetter))]
+}

@@ -1,0 +1,123 @@
+package web
+
+import (
+	"strings"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+// table is the table that an writer is in.
+type table struct {
+	data   []bool // of each table of the page, in the order of their start tags, whether it holds data
+	seen   int    // tables whose start tag has come
+	open   bool   // inside a table of data, which holds no other
+	inHead bool   // inside its thead element
+	past   bool   // behind the rows of its header
+	ths    int    // header cells of the row that is open
+	tds    int    // other cells of it
+}
+
+// isData reports whether the table that has begun holds data, and begins its first row.
+func (t *table) isData() bool {
+	*t = table{data: t.data, seen: t.seen}
+	return t.seen <= len(t.data) && t.data[t.seen-1]
+}
+
+func (t *table) cell(tag atom.Atom) {
+	if tag == atom.Th {
+		t.ths++
+	} else {
+		t.tds++
+	}
+}
+
+// endRow ends the row that is open, if any is. The first rows of header cells alone are the header
+// of their table.
+func (w *writer) endRow() {
+	t := &w.table
+	if !t.open || t.ths+t.tds == 0 {
+		return
+	}
+	head := (t.tds == 0 || t.inHead) && !t.past
+	if head {
+		w.out.EndHead()
+	}
+	t.past, t.ths, t.tds = t.past || !head, 0, 0
+}
+
+const (
+	maxTableDepth = 64  // tables within tables
+	maxMeanCell   = 300 // bytes; a table with more in its mean cell lays out a page
+)
+
+// dataTables reports, of each table of a page in the order of their start tags, whether it holds
+// data: rows of several short cells. Others lay out the page: those with one row or column, with a
+// table or a heading inside, or with code, which must keep its lines.
+func dataTables(s string) []bool {
+	if !containsFold(s, "<table") {
+		return nil
+	}
+	type table struct {
+		index, rows, cells, text int
+		layout                   bool
+	}
+	var (
+		data []bool
+		open []table
+	)
+	end := func() {
+		t := open[len(open)-1]
+		open = open[:len(open)-1]
+		data[t.index] = !t.layout && t.rows >= 2 && 2*t.cells >= 3*t.rows && t.text <= maxMeanCell*t.cells
+	}
+	z := html.NewTokenizer(strings.NewReader(s))
+	for kind := z.Next(); kind != html.ErrorToken; kind = z.Next() {
+		if kind == html.TextToken && len(open) > 0 {
+			open[len(open)-1].text += len(z.Raw())
+		}
+		if kind != html.StartTagToken && kind != html.EndTagToken {
+			continue
+		}
+		name, _ := z.TagName()
+		tag := atom.Lookup(name)
+		switch {
+		case tag == atom.Table && kind == html.StartTagToken:
+			data = append(data, false)
+			if len(open) > 0 {
+				open[len(open)-1].layout = true
+			}
+			if len(open) < maxTableDepth {
+				open = append(open, table{index: len(data) - 1})
+			}
+		case len(open) == 0:
+		case tag == atom.Table:
+			end()
+		case kind == html.EndTagToken:
+		case tag == atom.Tr:
+			open[len(open)-1].rows++
+		case tag == atom.Td, tag == atom.Th:
+			open[len(open)-1].cells++
+		case tag == atom.Pre, headingLevel(tag) > 0:
+			open[len(open)-1].layout = true
+		}
+	}
+	for len(open) > 0 {
+		end()
+	}
+	return data
+}
+
+// containsFold reports whether s contains sub, which is of lower-case ASCII, in any case.
+func containsFold(s, sub string) bool {
+	for i := 0; i+len(sub) <= len(s); i++ {
+		n := strings.IndexByte(s[i:], sub[0])
+		if n < 0 {
+			return false
+		}
+		if i += n; i+len(sub) <= len(s) && strings.EqualFold(s[i:i+len(sub)], sub) {
+			return true
+		}
+	}
+	return false
+}
