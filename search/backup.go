@@ -22,13 +22,13 @@ func BackupFolder(ctx context.Context, dir string, w io.Writer) (int64, error) {
 // Restore reads a backup into the data folder dir, which must not hold one yet. What arrives is
 // verified before it is put in place.
 func Restore(ctx context.Context, r io.Reader, dir string) error {
-	return embedded.Restore(ctx, r, dir)
+	return embedded.Restore(ctx, r, dir, nil)
 }
 
 // RestoreDamaged is [Restore] that takes a backup with damaged values, too, and tells of each;
 // [DropDamaged] removes them.
 func RestoreDamaged(ctx context.Context, r io.Reader, dir string, damaged func(text string)) error {
-	return embedded.RestoreDamaged(ctx, r, dir, damaged)
+	return embedded.Restore(ctx, r, dir, damaged)
 }
 
 // VerifyBackup reads the backup in a file, without restoring it, and returns what [Restore] would
@@ -59,4 +59,4 @@ func Compact(ctx context.Context, dir string) (before, after int64, err error) {
 
 // SetAsideIndexes renames the derived indexes of a data folder that is not open, so that the next
 // [Open] builds them anew from what is stored. It returns where they went.
-func SetAsideIndexes(dir string) (to string, err error) { return embedded.SetAsideIndexes(dir) }
+func SetAsideIndexes(dir string) (to string, err error) { return embedded.QuarantineIndexes(dir) }

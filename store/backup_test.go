@@ -35,7 +35,7 @@ func TestBackupForgets(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer s.Close()
-		if _, err := s.CreateCollection(context.Background(), "collection 0", []byte(`{}`)); err != nil { // as readAll names it
+		if _, err := s.CreateCollection(context.Background(), "collection 0", []byte(`{}`), 0); err != nil { // as readAll names it
 			t.Fatal(err)
 		}
 		secret, n := "a secret", 40
@@ -237,7 +237,7 @@ func TestCompact(t *testing.T) {
 		t.Errorf("Compact went from %d to %d bytes (%v)", before.Size(), after.Size(), err)
 	}
 	s.Close()
-	s = open(t, s.Dir())
+	s = open(t, s.dir)
 	err = s.View(ctx, col, func(tx *Tx) error {
 		if d, err := tx.Document("a"); err != nil || d.Revision != 40 || s.ID() != id {
 			t.Errorf("after reopening: %+v, %v", d, err)
@@ -266,7 +266,7 @@ func TestCompactSmall(t *testing.T) {
 	}
 	mustApply(t, s, col, write("b", 2, 2, 4))
 	s.Close()
-	s = open(t, s.Dir())
+	s = open(t, s.dir)
 	if problems, err := s.Check(t.Context(), true); err != nil || len(problems) > 0 {
 		t.Errorf("after the next write: %v, %v", problems, err)
 	}
@@ -284,11 +284,11 @@ func TestCompactKeepsDamage(t *testing.T) {
 		t.Fatal(err)
 	}
 	writeFile(t, s.path, strings.ReplaceAll(string(file), "find this", "fine this"))
-	s = open(t, s.Dir())
+	s = open(t, s.dir)
 	if err := s.Compact(context.Background()); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "collection 1/fields, key 1") {
 		t.Errorf("Compact = %v, want ErrCorrupt naming bucket and key", err)
 	}
-	if _, err := os.Stat(filepath.Join(s.Dir(), newName)); !errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(filepath.Join(s.dir, newName)); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the unfinished copy is still there: %v", err)
 	}
 	mustApply(t, s, col, write("b", 1, 1, 4)) // the store goes on

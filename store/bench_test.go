@@ -21,7 +21,7 @@ func filled(b *testing.B, o Options, n int) (*Store, uint32) {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { s.Close() })
-	col, err := s.CreateCollection(context.Background(), "docs", []byte(`{}`))
+	col, err := s.CreateCollection(context.Background(), "docs", []byte(`{}`), 0)
 	if err != nil {
 		b.Fatal(err)
 	}

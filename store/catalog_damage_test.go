@@ -46,7 +46,7 @@ func TestDamagedCatalogRecord(t *testing.T) {
 			s := open(t, t.TempDir())
 			var ids []uint32
 			for _, name := range []string{"alpha", "bad", "zulu"} {
-				col, err := s.CreateCollection(ctx, name, []byte(`{}`))
+				col, err := s.CreateCollection(ctx, name, []byte(`{}`), 0)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -92,7 +92,7 @@ func TestDamagedCatalogRecord(t *testing.T) {
 			if problems, err := s.Check(ctx, true); err != nil || len(problems) > 0 {
 				t.Errorf("Check after the drop = %v, %v", problems, err)
 			}
-			if _, err := s.CreateCollection(ctx, "bad", []byte(`{}`)); err != nil {
+			if _, err := s.CreateCollection(ctx, "bad", []byte(`{}`), 0); err != nil {
 				t.Error(err)
 			}
 		})
@@ -119,7 +119,7 @@ func TestDamagedValues(t *testing.T) {
 	if values, err := s.Values("b/"); err != nil || len(values) != 1 {
 		t.Errorf("Values = %v, %v", values, err)
 	}
-	if err := s.SetValue(ctx, "a/1", nil); err != nil {
+	if err := s.SetValues(ctx, map[string][]byte{"a/1": nil}); err != nil {
 		t.Fatal(err)
 	}
 	if values, err := s.Values("a/"); err != nil || len(values) != 1 {
@@ -134,7 +134,7 @@ func TestDropKeepsOtherNames(t *testing.T) {
 	s := open(t, t.TempDir())
 	var ids []uint32
 	for _, name := range []string{"bad", "zulu"} {
-		col, err := s.CreateCollection(ctx, name, []byte(`{}`))
+		col, err := s.CreateCollection(ctx, name, []byte(`{}`), 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -145,7 +145,7 @@ func TestDropKeepsOtherNames(t *testing.T) {
 	if err := s.DropCollection(ctx, ids[0]); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.CreateCollection(ctx, "zulu", []byte(`{}`)); err == nil {
+	if _, err := s.CreateCollection(ctx, "zulu", []byte(`{}`), 0); err == nil {
 		t.Error("zulu has lost its name to another")
 	}
 	if err := s.DropCollection(ctx, ids[1]); err != nil {

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -86,65 +85,13 @@ func decodeChange(seq uint64, payload []byte) (c Change, ok bool) {
 	return c, d.done() && (c.Op == OpPut || c.Op == OpDelete)
 }
 
-// Changes calls fn for the changes after afterSeq, oldest first. It returns ErrTrimmed if some of
-// them are gone, ErrAhead if afterSeq is greater than Seq, and what fn returns, except ErrStop.
-func (t *Tx) Changes(afterSeq uint64, fn func(Change) error) error {
-	return t.each(func(limit int) (int, error) { return t.changesPage(&afterSeq, limit, fn) })
-}
-
-// changesPage hands at most limit changes after *after to fn, fewer where these have pageBytes, and
-// moves *after on. It returns how many there were.
-func (t *Tx) changesPage(after *uint64, limit int, fn func(Change) error) (int, error) {
-	st := &t.room.state
-	if *after < st.trimmed {
-		return 0, fmt.Errorf("%w: changes up to %d are gone, asked for those after %d", ErrTrimmed, st.trimmed, *after)
-	}
-	if *after > st.seq {
-		return 0, fmt.Errorf("%w: asked for changes after %d, the last is %d", ErrAhead, *after, st.seq)
-	}
-	var page []Change
-	err := t.guarded(func() error {
-		cur := t.room.log.Cursor()
-		seq, bytes := *after, 0
-		for k, v := cur.Seek(key64(seq + 1)); (k != nil || seq < st.seq) && len(page) < limit && bytes < pageBytes; k, v = cur.Next() {
-			seq++
-			c, err := t.room.change(k, v, seq)
-			if err != nil {
-				return err
-			}
-			page, bytes = append(page, c), bytes+c.size()
-		}
-		return nil
-	})
-	if err != nil {
-		return 0, err
-	}
-	for _, c := range page {
-		*after = c.Seq
-		if err := fn(c); err != nil {
-			return 0, err
-		}
-	}
-	return len(page), nil
-}
-
-// change decodes the record of the log at k, nil behind the last, which must be that of a change.
-func (rm *room) change(k, v []byte, seq uint64) (Change, error) {
-	switch {
-	case seq > rm.state.seq:
-		return Change{}, rm.log.corrupt(k, "change comes after the last, %d", rm.state.seq)
-	case !bytes.Equal(k, key64(seq)):
-		return Change{}, rm.log.corrupt(key64(seq), "change is missing, the last should be %d", rm.state.seq)
-	}
-	payload, err := rm.log.open(k, v)
-	if err != nil {
-		return Change{}, err
-	}
-	c, ok := decodeChange(seq, payload)
+// decodeChange decodes a payload of bucket log.
+func (rm *room) decodeChange(k, payload []byte) (Change, error) {
+	c, ok := decodeChange(binary.BigEndian.Uint64(k), payload)
 	if !ok {
-		err = rm.log.corrupt(k, "payload of %d bytes is not a change", len(payload))
+		return c, rm.log.corrupt(k, "payload of %d bytes is not a change", len(payload))
 	}
-	return c, err
+	return c, nil
 }
 
 // trimBatch bounds one transaction of TrimChanges.

@@ -183,7 +183,7 @@ func (c *checker) pages(tx *bbolt.Tx) error {
 		return nil
 	}
 	for err := range tx.Check() { // to the end, or bbolt's goroutine would never leave
-		if len(c.problems) < maxProblems && !strings.HasSuffix(err.Error(), ": unreachable unfreed") { // told above
+		if len(c.problems) < maxProblems && !strings.HasSuffix(err.Error(), ": unreachable unfreed") { // counted above
 			c.add("", Problem{Detail: err.Error()})
 		}
 	}
@@ -277,9 +277,9 @@ func (c *checker) collection(name string, rm *room) error {
 	known := len(c.problems)
 	var documents, passages, vectors uint64
 	err := c.scan(name, rm.docs, true, func(k, payload []byte) error {
-		h, ok := decodeHead(binary.BigEndian.Uint32(k), payload)
-		if !ok {
-			return rm.docs.corrupt(k, "payload of %d bytes is not a document", len(payload))
+		h, err := rm.decodeHead(k, payload)
+		if err != nil {
+			return err
 		}
 		documents++
 		passages += uint64(len(h.Passages))
@@ -348,7 +348,7 @@ func (c *checker) document(rm *room, k []byte, h *head) error {
 	}
 	ch, ok := decodeChange(h.Revision, payload)
 	if !ok || ch.No != h.No || ch.ID != h.ID || ch.Op != OpPut || !slices.Equal(ch.NewSlots, h.slots()) {
-		return rm.docs.corrupt(k, "change %d, which made it, tells of something else", h.Revision)
+		return rm.docs.corrupt(k, "change %d, which made it, is about something else", h.Revision)
 	}
 	return nil
 }
@@ -382,10 +382,8 @@ func (c *checker) log(name string, rm *room) error {
 			return rm.log.corrupt(k, "change %d should come here", missing)
 		}
 		want++
-		if _, ok := decodeChange(seq, payload); !ok {
-			return rm.log.corrupt(k, "payload of %d bytes is not a change", len(payload))
-		}
-		return nil
+		_, err := rm.decodeChange(k, payload)
+		return err
 	})
 	if err == nil && want != rm.state.seq+1 {
 		c.add(name, Problem{Bucket: rm.log.name(), Detail: fmt.Sprintf("ends at change %d, the last is %d", want-1, rm.state.seq)})

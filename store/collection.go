@@ -162,9 +162,14 @@ func (c catalog) byID(id uint32) (Collection, error) {
 	if payload == nil {
 		return Collection{}, fmt.Errorf("%w: number %d", ErrNoCollection, id)
 	}
-	col, ok := decodeCollection(id, payload)
+	return c.decode(key32(id), payload)
+}
+
+// decode decodes a payload of bucket collections.
+func (c catalog) decode(k, payload []byte) (Collection, error) {
+	col, ok := decodeCollection(binary.BigEndian.Uint32(k), payload)
 	if !ok {
-		return Collection{}, c.collections.corrupt(key32(id), "payload of %d bytes is not a collection", len(payload))
+		return Collection{ID: col.ID}, c.collections.corrupt(k, "payload of %d bytes is not a collection", len(payload))
 	}
 	return col, nil
 }
@@ -225,16 +230,11 @@ func isObject(b []byte) bool {
 	return false
 }
 
-// CreateCollection makes an empty collection. settings is a JSON object. It returns ErrExists if
-// the name is taken and ErrInvalid for a name or settings that are not allowed: a name is valid
-// UTF-8 of 1 to MaxNameBytes bytes without control characters.
-func (s *Store) CreateCollection(ctx context.Context, name string, settings []byte) (Collection, error) {
-	return s.CreateCollectionAt(ctx, name, settings, 0)
-}
-
-// CreateCollectionAt is CreateCollection for a collection that takes the place of another: its
-// first change gets the sequence number seq+1, so that no revision of the other is given out again.
-func (s *Store) CreateCollectionAt(ctx context.Context, name string, settings []byte, seq uint64) (Collection, error) {
+// CreateCollection makes an empty collection, whose first change gets the sequence number seq+1: a
+// collection that replaces another gives out none of its revisions again. settings is a JSON object.
+// It returns ErrExists if the name is taken and ErrInvalid for a name or settings that are not
+// allowed: a name is valid UTF-8 of 1 to MaxNameBytes bytes without control characters.
+func (s *Store) CreateCollection(ctx context.Context, name string, settings []byte, seq uint64) (Collection, error) {
 	if err := errors.Join(checkName(name), checkSettings(settings)); err != nil {
 		return Collection{}, err
 	}
@@ -372,39 +372,32 @@ func (s *Store) updateCatalog(ctx context.Context, fn func(*bbolt.Tx, catalog) e
 
 // Collection returns the collection with that name, or ErrNoCollection.
 func (s *Store) Collection(name string) (col Collection, err error) {
-	err = s.view(func(tx *bbolt.Tx) error {
-		c, err := openCatalog(tx)
-		if err != nil {
-			return err
-		}
-		col, err = c.byName(name)
-		return err
-	})
+	err = s.viewCatalog(func(c catalog) (err error) { col, err = c.byName(name); return err })
 	return col, err
 }
 
 // CollectionByID returns the collection with that number, or ErrNoCollection.
 func (s *Store) CollectionByID(id uint32) (col Collection, err error) {
-	err = s.view(func(tx *bbolt.Tx) error {
+	err = s.viewCatalog(func(c catalog) (err error) { col, err = c.byID(id); return err })
+	return col, err
+}
+
+// viewCatalog runs fn in a read transaction.
+func (s *Store) viewCatalog(fn func(catalog) error) error {
+	return s.view(func(tx *bbolt.Tx) error {
 		c, err := openCatalog(tx)
 		if err != nil {
 			return err
 		}
-		col, err = c.byID(id)
-		return err
+		return fn(c)
 	})
-	return col, err
 }
 
 // Collections returns all collections in the order of their numbers. Where the records of some are
 // damaged it returns the others, with a *CollectionsError.
 func (s *Store) Collections() (cols []Collection, err error) {
 	var damaged CollectionsError
-	err = s.view(func(tx *bbolt.Tx) error {
-		c, err := openCatalog(tx)
-		if err != nil {
-			return err
-		}
+	err = s.viewCatalog(func(c catalog) error {
 		for col, err := range c.all() {
 			if err != nil {
 				damaged.Damaged = append(damaged.Damaged, DamagedCollection{col.ID, c.nameOf(col.ID), err})
@@ -427,16 +420,12 @@ func (c catalog) all() iter.Seq2[Collection, error] {
 		cur := c.collections.Cursor()
 		for k, v := cur.First(); k != nil; k, v = cur.Next() {
 			if len(k) != 4 {
-				continue // Check tells
+				continue // Check reports it
 			}
-			id := binary.BigEndian.Uint32(k)
+			col := Collection{ID: binary.BigEndian.Uint32(k)}
 			payload, err := c.collections.open(k, v)
-			col, ok := decodeCollection(id, payload)
-			if err == nil && !ok {
-				err = c.collections.corrupt(k, "payload of %d bytes is not a collection", len(payload))
-			}
-			if err != nil {
-				col = Collection{ID: id}
+			if err == nil {
+				col, err = c.decode(k, payload)
 			}
 			if !yield(col, err) {
 				return

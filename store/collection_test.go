@@ -13,22 +13,22 @@ func TestCollections(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
 	ctx := context.Background()
-	a, err := s.CreateCollection(ctx, "a", []byte(`{"model":"m"}`))
+	a, err := s.CreateCollection(ctx, "a", []byte(`{"model":"m"}`), 0)
 	if err != nil || a.ID != 1 || a.Generation != 1 {
 		t.Fatalf("CreateCollection = %+v, %v", a, err)
 	}
-	if _, err := s.CreateCollection(ctx, "a", []byte(`{}`)); !errors.Is(err, ErrExists) {
+	if _, err := s.CreateCollection(ctx, "a", []byte(`{}`), 0); !errors.Is(err, ErrExists) {
 		t.Errorf("same name: %v, want ErrExists", err)
 	}
 	for name, bad := range map[string]struct{ name, settings string }{
 		"empty": {"", "{}"}, "long": {strings.Repeat("n", 129), "{}"}, "control": {"a\x00", "{}"}, "utf8": {"\xff", "{}"},
 		"settings": {"b", "null"}, "no settings": {"b", ""},
 	} {
-		if _, err := s.CreateCollection(ctx, bad.name, []byte(bad.settings)); !errors.Is(err, ErrInvalid) {
+		if _, err := s.CreateCollection(ctx, bad.name, []byte(bad.settings), 0); !errors.Is(err, ErrInvalid) {
 			t.Errorf("%s: %v, want ErrInvalid", name, err)
 		}
 	}
-	b, err := s.CreateCollection(ctx, "b", []byte(`{}`))
+	b, err := s.CreateCollection(ctx, "b", []byte(`{}`), 0)
 	if err != nil || b.ID != 2 {
 		t.Fatalf("CreateCollection = %+v, %v", b, err)
 	}
@@ -52,7 +52,7 @@ func TestCollections(t *testing.T) {
 	if _, err := s.Collection("b"); !errors.Is(err, ErrNoCollection) {
 		t.Errorf("Collection(b) = %v, want ErrNoCollection", err)
 	}
-	if c, err := s.CreateCollection(ctx, "c", []byte(`{}`)); err != nil || c.ID != 3 {
+	if c, err := s.CreateCollection(ctx, "c", []byte(`{}`), 0); err != nil || c.ID != 3 {
 		t.Errorf("a dropped number came back: %+v, %v", c, err)
 	}
 	if ps, err := s.Check(ctx, true); err != nil || len(ps) > 0 {
@@ -171,13 +171,11 @@ func TestScanOfManyPassages(t *testing.T) {
 	}
 	for _, fields := range []bool{false, true} {
 		after, seen, most := uint32(0), 0, 0
-		err := s.View(t.Context(), col, func(tx *Tx) error {
-			return tx.each(func(limit int) (int, error) {
-				n, err := tx.documentsPage(&after, limit, fields, func(d Document) error { seen += len(d.Passages); return nil })
-				most = max(most, n)
-				return n, err
-			})
-		})
+		err := scan(t.Context(), s, col, func(tx *Tx) ([]Document, error) {
+			page, err := tx.documentsPage(&after, fields)
+			most = max(most, len(page))
+			return page, err
+		}, func(d Document) error { seen += len(d.Passages); return nil })
 		if err != nil || seen != n*passages || most > pageBytes/(passageBytes*passages)+1 {
 			t.Errorf("%d passages of %d, up to %d documents in a page; %v", seen, n*passages, most, err)
 		}
@@ -194,13 +192,11 @@ func TestChangesOfManyPassages(t *testing.T) {
 	mustApply(t, s, col, Write{ID: "0", Delete: true}, Write{ID: "1", Delete: true})
 	const slots = 4 * 2 * passages // bytes of a change, but for the first and the last of each document
 	after, seen, most := uint64(0), 0, 0
-	err := s.View(t.Context(), col, func(tx *Tx) error {
-		return tx.each(func(limit int) (int, error) {
-			n, err := tx.changesPage(&after, limit, func(c Change) error { seen += len(c.NewSlots); return nil })
-			most = max(most, n)
-			return n, err
-		})
-	})
+	err := scan(t.Context(), s, col, func(tx *Tx) ([]Change, error) {
+		page, err := tx.changesPage(&after)
+		most = max(most, len(page))
+		return page, err
+	}, func(c Change) error { seen += len(c.NewSlots); return nil })
 	if err != nil || seen != n*passages || most > pageBytes/slots+3 {
 		t.Errorf("changes have %d slots of %d, up to %d changes in a page; %v", seen, n*passages, most, err)
 	}
@@ -210,20 +206,20 @@ func TestValues(t *testing.T) {
 	s := open(t, t.TempDir())
 	ctx := context.Background()
 	for _, k := range []string{"alias/a", "alias/b", "key/1"} {
-		if err := s.SetValue(ctx, k, []byte(k+"!")); err != nil {
+		if err := s.SetValues(ctx, map[string][]byte{k: []byte(k + "!")}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := s.SetValue(ctx, "alias/b", nil); err != nil {
+	if err := s.SetValues(ctx, map[string][]byte{"alias/b": nil}); err != nil {
 		t.Fatal(err)
 	}
 	if vs, err := s.Values("alias/"); err != nil || len(vs) != 1 || string(vs["alias/a"]) != "alias/a!" {
 		t.Errorf("Values = %q, %v", vs, err)
 	}
-	if err := s.SetValue(ctx, "", []byte("x")); !errors.Is(err, ErrInvalid) {
+	if err := s.SetValues(ctx, map[string][]byte{"": []byte("x")}); !errors.Is(err, ErrInvalid) {
 		t.Errorf("empty key: %v, want ErrInvalid", err)
 	}
-	if err := s.SetValue(ctx, "k", make([]byte, MaxValueBytes+1)); !errors.Is(err, ErrInvalid) {
+	if err := s.SetValues(ctx, map[string][]byte{"k": make([]byte, MaxValueBytes+1)}); !errors.Is(err, ErrInvalid) {
 		t.Errorf("long value: %v, want ErrInvalid", err)
 	}
 }

@@ -47,7 +47,7 @@ func sample(t testing.TB) (file []byte, want *contents) {
 	}
 	ctx := context.Background()
 	for c := range 2 {
-		col, err := s.CreateCollection(ctx, fmt.Sprintf("collection %d", c), []byte(`{"k":1}`))
+		col, err := s.CreateCollection(ctx, fmt.Sprintf("collection %d", c), []byte(`{"k":1}`), 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -64,7 +64,7 @@ func sample(t testing.TB) (file []byte, want *contents) {
 			t.Fatal(err)
 		}
 	}
-	if err := s.SetValue(ctx, "alias/x", []byte("collection 0")); err != nil {
+	if err := s.SetValues(ctx, map[string][]byte{"alias/x": []byte("collection 0")}); err != nil {
 		t.Fatal(err)
 	}
 	want = readAll(s, nil)
@@ -113,21 +113,27 @@ func readAll(s *Store, like *contents) *contents {
 		name := fmt.Sprintf("collection %d", id-1)
 		byName, err := s.Collection(name)
 		c.note(name, byName, err)
-		err = s.View(context.Background(), id, func(tx *Tx) error { readCollection(tx, c, fmt.Sprint(id, "/")); return nil })
-		c.note(fmt.Sprint("view ", id), "", err)
+		readCollection(s, id, c, fmt.Sprint(id, "/"))
 	}
 	return c
 }
 
-func readCollection(tx *Tx, c *contents, at string) {
-	c.note(at+"counts", fmt.Sprint(tx.Counts(), tx.Seq(), tx.Trimmed()), nil)
+func readCollection(s *Store, id uint32, c *contents, at string) {
+	ctx := context.Background()
+	var trimmed uint64
 	var docs, vectors, changes []string
-	err := tx.Documents(0, func(d Document) error { docs = append(docs, fmt.Sprintf("%+v", d)); return nil })
+	err := s.View(ctx, id, func(tx *Tx) error { readPoints(tx, c, at); trimmed = tx.Trimmed(); return nil })
+	c.note(fmt.Sprint("view ", id), "", err)
+	err = s.Documents(ctx, id, 0, func(d Document) error { docs = append(docs, fmt.Sprintf("%+v", d)); return nil })
 	c.note(at+"docs", docs, err)
-	err = tx.Vectors(0, func(slot uint32, v []float32) error { vectors = append(vectors, fmt.Sprint(slot, v)); return nil })
+	err = s.Vectors(ctx, id, 0, func(slot uint32, v []float32) error { vectors = append(vectors, fmt.Sprint(slot, v)); return nil })
 	c.note(at+"vectors", vectors, err)
-	err = tx.Changes(tx.Trimmed(), func(ch Change) error { changes = append(changes, fmt.Sprintf("%+v", ch)); return nil })
+	err = s.Changes(ctx, id, trimmed, func(ch Change) error { changes = append(changes, fmt.Sprintf("%+v", ch)); return nil })
 	c.note(at+"changes", changes, err)
+}
+
+func readPoints(tx *Tx, c *contents, at string) {
+	c.note(at+"counts", fmt.Sprint(tx.Counts(), tx.Seq(), tx.Trimmed()), nil)
 	point := func(place string, v any, err error) {
 		if errors.Is(err, ErrNotFound) {
 			v, err = "nothing", nil
@@ -147,8 +153,6 @@ func readCollection(tx *Tx, c *contents, at string) {
 	d, err := tx.Document("big")
 	point("big", d, err)
 	for slot := range uint32(150) {
-		no, ord, err := tx.Passage(slot)
-		point(fmt.Sprint("slot ", slot), fmt.Sprint(no, ord), err)
 		v, err := tx.Vector(slot, nil)
 		point(fmt.Sprint("vector ", slot), v, err)
 	}
@@ -345,7 +349,7 @@ func TestDamagedHeader(t *testing.T) {
 func TestAcceptRollback(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
-	col, err := s.CreateCollection(context.Background(), "docs", []byte(`{}`))
+	col, err := s.CreateCollection(context.Background(), "docs", []byte(`{}`), 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -127,7 +127,7 @@ func TestDropAllDamaged(t *testing.T) {
 	s := open(t, dir)
 	var cols []uint32
 	for _, name := range []string{"vectors", "log", "docs"} {
-		col, err := s.CreateCollection(t.Context(), name, []byte("{}"))
+		col, err := s.CreateCollection(t.Context(), name, []byte("{}"), 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -262,7 +262,7 @@ func testWriteMends(t *testing.T, spoil func(t *testing.T, path string, k kind, 
 		t.Run(tt.name, func(t *testing.T) {
 			dir := memoryDir(t)
 			s := open(t, dir)
-			col, err := s.CreateCollection(t.Context(), "docs", []byte("{}"))
+			col, err := s.CreateCollection(t.Context(), "docs", []byte("{}"), 0)
 			if err != nil {
 				t.Fatal(err)
 			}

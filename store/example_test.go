@@ -22,7 +22,7 @@ func Example() {
 	}
 	defer s.Close()
 	ctx := context.Background()
-	col, err := s.CreateCollection(ctx, "recipes", []byte(`{"language":"en"}`))
+	col, err := s.CreateCollection(ctx, "recipes", []byte(`{"language":"en"}`), 0)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -42,15 +42,11 @@ func Example() {
 	fmt.Println(outcomes[0].Status, outcomes[0].NewSlots, outcomes[1].Status, seq)
 
 	err = s.View(ctx, col.ID, func(tx *store.Tx) error {
-		no, ord, err := tx.Passage(0) // slot 0, as an index of the vectors would return it
+		doc, err := tx.DocumentByNo(outcomes[0].No)
 		if err != nil {
 			return err
 		}
-		doc, err := tx.DocumentByNo(no)
-		if err != nil {
-			return err
-		}
-		fmt.Println(doc.ID, doc.Revision, doc.Passages[ord])
+		fmt.Println(doc.ID, doc.Revision, doc.Passages[0])
 		return nil
 	})
 	if err != nil {
@@ -74,7 +70,7 @@ func ExampleStore_Changes() {
 	}
 	defer s.Close()
 	ctx := context.Background()
-	col, err := s.CreateCollection(ctx, "notes", []byte(`{}`))
+	col, err := s.CreateCollection(ctx, "notes", []byte(`{}`), 0)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -56,7 +56,7 @@ func TestFailedCommit(t *testing.T) {
 	if !errors.Is(first, ErrReadOnly) || !errors.Is(first, ErrOutcomeUnknown) || !strings.Contains(first.Error(), "unknown") || !errors.Is(first, syscall.EBADF) {
 		t.Errorf("Apply = %v, want ErrReadOnly with its cause", first)
 	}
-	_, err := s.CreateCollection(ctx, "more", []byte(`{}`))
+	_, err := s.CreateCollection(ctx, "more", []byte(`{}`), 0)
 	for what, err := range map[string]error{"CreateCollection": err, "Compact": s.Compact(ctx), "TrimChanges": s.TrimChanges(ctx, col, 1), "ReadOnly": s.ReadOnly()} {
 		if !errors.Is(err, ErrReadOnly) || errors.Is(err, ErrOutcomeUnknown) {
 			t.Errorf("%s = %v, want ErrReadOnly of a write that was not carried out", what, err)
@@ -67,7 +67,7 @@ func TestFailedCommit(t *testing.T) {
 		t.Errorf("reading after the failure: %v", err)
 	}
 	s.Close()
-	s = open(t, s.Dir())
+	s = open(t, s.dir)
 	mustApply(t, s, col, write("b", 1, 1, 3))
 }
 
@@ -90,7 +90,7 @@ func TestMaxSize(t *testing.T) {
 func fillUp(t *testing.T, s *Store, room int) {
 	t.Helper()
 	ctx := context.Background()
-	col, err := s.CreateCollection(ctx, "docs", []byte(`{}`))
+	col, err := s.CreateCollection(ctx, "docs", []byte(`{}`), 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -146,7 +146,7 @@ func writeGolden(t *testing.T, golden, said string) {
 	}
 	ctx := context.Background()
 	for _, name := range []string{"collection 0", "collection 1"} {
-		if _, err := s.CreateCollection(ctx, name, []byte(`{"language":"en"}`)); err != nil {
+		if _, err := s.CreateCollection(ctx, name, []byte(`{"language":"en"}`), 0); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -155,7 +155,7 @@ func writeGolden(t *testing.T, golden, said string) {
 	if err := s.TrimChanges(ctx, 1, 2); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.SetValue(ctx, "alias/x", []byte("collection 0")); err != nil {
+	if err := s.SetValues(ctx, map[string][]byte{"alias/x": []byte("collection 0")}); err != nil {
 		t.Fatal(err)
 	}
 	writeFile(t, said, describe(s))

@@ -17,7 +17,7 @@ func TestHiddenKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	col, err := s.CreateCollection(context.Background(), "docs", []byte(`{}`))
+	col, err := s.CreateCollection(context.Background(), "docs", []byte(`{}`), 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -52,7 +52,7 @@ func child(dir string) error {
 	ctx := context.Background()
 	col, err := s.Collection("docs")
 	if errors.Is(err, ErrNoCollection) {
-		col, err = s.CreateCollection(ctx, "docs", []byte(`{}`))
+		col, err = s.CreateCollection(ctx, "docs", []byte(`{}`), 0)
 	}
 	if err != nil {
 		return err

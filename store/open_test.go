@@ -137,9 +137,9 @@ func TestSecondProcess(t *testing.T) {
 	}
 	start := time.Now()
 	cmd := exec.Command(exe)
-	cmd.Env = append(os.Environ(), childVariable+"="+s.Dir())
+	cmd.Env = append(os.Environ(), childVariable+"="+s.dir)
 	out, err := cmd.CombinedOutput()
-	if err == nil || !strings.Contains(string(out), fmt.Sprint("process ", os.Getpid())) || !strings.Contains(string(out), s.Dir()) {
+	if err == nil || !strings.Contains(string(out), fmt.Sprint("process ", os.Getpid())) || !strings.Contains(string(out), s.dir) {
 		t.Errorf("second process: %v, %s", err, out)
 	}
 	if d := time.Since(start); d > 5*time.Second {
@@ -153,7 +153,7 @@ func TestUnfinishedCreation(t *testing.T) {
 	writeFile(t, filepath.Join(dir, newName), "half a file")
 	writeFile(t, filepath.Join(dir, lockName), "4711\n")
 	s := open(t, dir)
-	if _, err := s.CreateCollection(context.Background(), "docs", []byte(`{}`)); err != nil {
+	if _, err := s.CreateCollection(context.Background(), "docs", []byte(`{}`), 0); err != nil {
 		t.Error(err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, newName)); !errors.Is(err, os.ErrNotExist) {
@@ -209,7 +209,7 @@ func TestClosed(t *testing.T) {
 	_, checkErr := s.Check(ctx, false)
 	_, backupErr := s.Backup(ctx, nil)
 	for name, err := range map[string]error{"Apply": applyErr, "Check": checkErr, "Backup": backupErr,
-		"Compact": s.Compact(ctx), "View": s.View(ctx, col, func(*Tx) error { return nil }), "SetValue": s.SetValue(ctx, "a", nil)} {
+		"Compact": s.Compact(ctx), "View": s.View(ctx, col, func(*Tx) error { return nil }), "SetValue": s.SetValues(ctx, map[string][]byte{"a": nil})} {
 		if !errors.Is(err, ErrClosed) {
 			t.Errorf("%s after Close = %v, want ErrClosed", name, err)
 		}

@@ -23,7 +23,7 @@ func newRaw(t *testing.T) *raw {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	col, err := s.CreateCollection(context.Background(), "docs", []byte(`{}`))
+	col, err := s.CreateCollection(context.Background(), "docs", []byte(`{}`), 0)
 	if err != nil {
 		t.Fatal(err)
 	}

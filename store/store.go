@@ -115,9 +115,6 @@ func (s *Store) Created() bool { return s.created }
 // RolledBack reports whether Open has given up the last commit, see Options.AcceptRollback.
 func (s *Store) RolledBack() bool { return s.rolledBack }
 
-// Dir returns the data folder as given to Open.
-func (s *Store) Dir() string { return s.dir }
-
 // Size returns the bytes of the store's file.
 func (s *Store) Size() (int64, error) {
 	fi, err := os.Stat(s.path)

@@ -25,7 +25,7 @@ func open(t testing.TB, dir string) *Store {
 func newCollection(t testing.TB) (*Store, uint32) {
 	t.Helper()
 	s := open(t, t.TempDir())
-	c, err := s.CreateCollection(context.Background(), "docs", []byte(`{}`))
+	c, err := s.CreateCollection(context.Background(), "docs", []byte(`{}`), 0)
 	if err != nil {
 		t.Fatalf("CreateCollection: %v", err)
 	}
@@ -118,7 +118,7 @@ func TestReopen(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s2 := open(t, s.Dir())
+	s2 := open(t, s.dir)
 	if s2.ID() != s.ID() {
 		t.Errorf("ID changed from %x to %x", s.ID(), s2.ID())
 	}
@@ -134,13 +134,13 @@ func TestReopen(t *testing.T) {
 		if err != nil || len(v) != 3 || v[0] != write("a/ä b.md", 1, 2, 3).Vectors[1][0] {
 			t.Errorf("Vector(1) = %v, %v", v, err)
 		}
-		n := 0
-		if err := tx.Changes(0, func(c Change) error { n++; return nil }); err != nil || n != 2 {
-			t.Errorf("Changes: %d, %v", n, err)
-		}
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+	n := 0
+	if err := s2.Changes(t.Context(), col, 0, func(c Change) error { n++; return nil }); err != nil || n != 2 {
+		t.Errorf("Changes: %d, %v", n, err)
 	}
 }

@@ -9,14 +9,9 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// SetValue keeps a value of the whole store under a key, for what belongs to no collection:
-// aliases, API keys, tasks. A nil value removes the key. A key follows the rules of a document id;
-// a value has at most MaxValueBytes bytes.
-func (s *Store) SetValue(ctx context.Context, key string, value []byte) error {
-	return s.SetValues(ctx, map[string][]byte{key: value})
-}
-
-// SetValues is SetValue for several keys in one transaction: all of them are changed, or none.
+// SetValues keeps values of the whole store by key, for what belongs to no collection: aliases, API
+// keys, tasks. All of them are changed in one transaction; a nil value removes its key. A key
+// follows the rules of a document id; a value has at most MaxValueBytes bytes.
 func (s *Store) SetValues(ctx context.Context, values map[string][]byte) error {
 	for key, value := range values {
 		if err := checkText("key", key, MaxIDBytes); err != nil {

@@ -7,8 +7,8 @@ import (
 	"searchd/search/backend"
 )
 
-// Aggregate counts values over a selection, returns its first documents in an order, and says which
-// fields are missing.
+// Aggregate counts values over a selection, returns its first documents in an order, and finds
+// missing fields.
 func (b *Backend) Aggregate(ctx context.Context, r backend.AggregateRequest) (out backend.AggregateResponse, err error) {
 	c, release, err := b.collection(ctx, r.Collection)
 	if err != nil {
@@ -26,18 +26,17 @@ func (b *Backend) Aggregate(ctx context.Context, r backend.AggregateRequest) (ou
 		}
 	}
 	if len(r.Fields.Values)+len(r.Fields.Texts) > 0 {
-		out.Partial = c.lacking() || c.words.Seq() < c.seq.Load() // before the look: it may end meanwhile
-		missing, err := c.words.Lacking(ctx, keyword.Fields{Values: r.Fields.Values, Texts: indexed(r.Fields.Texts)})
+		out.Partial = c.partial() || c.keyword.Seq() < c.seq.Load() // before the call, during which a rebuild may end
+		missing, err := c.keyword.Lacking(ctx, keyword.Fields{Values: r.Fields.Values, Texts: indexNames(r.Fields.Texts)})
 		if err != nil {
 			return out, err
 		}
-		out.Missing = backend.FieldNames{Values: missing.Values, Texts: unnamed(r.Fields.Texts, missing.Texts)}
+		out.Missing = backend.FieldNames{Values: missing.Values, Texts: missingFields(r.Fields.Texts, missing.Texts)}
 	}
 	return out, nil
 }
 
-// facets counts values over a set, but for documents whose changes the keyword index lacks: what it
-// has of them is out of date.
+// facets counts values over a set, without its stale documents.
 func (c *collection) facets(ctx context.Context, facets []backend.Facet, set *backend.Selection) ([]backend.FacetCounts, error) {
 	asked := make([]keyword.Facet, len(facets))
 	for i, f := range facets {
@@ -46,11 +45,11 @@ func (c *collection) facets(ctx context.Context, facets []backend.Facet, set *ba
 			asked[i].Ranges = append(asked[i].Ranges, keyword.Range(r))
 		}
 	}
-	docs, err := c.known(ctx, documentsOf(set))
+	docs, err := c.withoutStale(ctx, documentsOf(set))
 	if err != nil {
 		return nil, err
 	}
-	counts, err := c.words.Facets(ctx, asked, docs)
+	counts, err := c.keyword.Facets(ctx, asked, docs)
 	if err != nil {
 		return nil, queryError(err)
 	}
@@ -83,14 +82,14 @@ func (c *collection) order(ctx context.Context, o backend.Order, set *backend.Se
 		return out, nil
 	}
 	if o.Values {
-		ordered, err := c.words.OrderWithValues(ctx, keys, documentsOf(set), o.Limit, by)
+		ordered, err := c.keyword.OrderWithValues(ctx, keys, documentsOf(set), o.Limit, by)
 		out := make([]backend.Ordered, len(ordered))
 		for i, x := range ordered {
 			out[i] = backend.Ordered{Ref: refOf(x.No), Values: x.Values}
 		}
 		return out, queryError(err)
 	}
-	nos, err := c.words.Order(ctx, keys, documentsOf(set), o.Limit, by)
+	nos, err := c.keyword.Order(ctx, keys, documentsOf(set), o.Limit, by)
 	out := make([]backend.Ordered, len(nos))
 	for i, no := range nos {
 		out[i].Ref = refOf(no)

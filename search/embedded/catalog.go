@@ -18,24 +18,23 @@ import (
 	"searchd/store"
 )
 
-// What makes, changes or drops a collection holds the lock of its name from beginning to end, and
-// that of all names for moments only: other collections answer meanwhile. From the store's commit
-// on it does not end with its context: the name leads to what the store has, or says why it cannot
-// be opened.
+// Creating, changing or dropping a collection holds the lock of its name from beginning to end, and
+// Backend.mu for moments only, so that other collections answer meanwhile. Once the store has
+// committed such a change, it is finished whether or not its context has ended: the name then leads
+// to what the store has, or to the reason why that cannot be opened.
 
-// changeFrom is how many passages, or documents, an index may lack for a change of settings to wait
-// for them, and the searches of that collection with it: some tenths of a second. What lacks more
-// is filled while the collection serves.
+// changeFrom is how many passages, or documents, an index may lack for a change of settings to add
+// them before it returns, which delays searches of the collection by some tenths of a second.
 const changeFrom = 1000
 
-// useLook is how often it is looked whether a keyword index has been replaced.
-const useLook = 2 * time.Millisecond
+// usePoll is how often a call looks whether the keyword index has been replaced.
+const usePoll = 2 * time.Millisecond
 
 // nameLocks are locks by name.
 type nameLocks struct {
 	mu struct {
 		sync.Mutex
-		held map[string]chan struct{} // closed when it is given back
+		locked map[string]chan struct{} // closed on unlock
 	}
 }
 
@@ -44,12 +43,12 @@ func (l *nameLocks) lock(ctx context.Context, name string) (unlock func(), err e
 	mine := make(chan struct{})
 	for {
 		l.mu.Lock()
-		other := l.mu.held[name]
+		other := l.mu.locked[name]
 		if other == nil {
-			if l.mu.held == nil {
-				l.mu.held = map[string]chan struct{}{}
+			if l.mu.locked == nil {
+				l.mu.locked = map[string]chan struct{}{}
 			}
-			l.mu.held[name] = mine
+			l.mu.locked[name] = mine
 		}
 		l.mu.Unlock()
 		if other == nil {
@@ -64,12 +63,12 @@ func (l *nameLocks) lock(ctx context.Context, name string) (unlock func(), err e
 	return func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		delete(l.mu.held, name)
+		delete(l.mu.locked, name)
 		close(mine)
 	}, nil
 }
 
-// begin takes the right to make, change or drop a collection, until done is called.
+// begin waits until the caller may create, change or drop a collection, until it calls done.
 func (b *Backend) begin(ctx context.Context, name string) (done func(), err error) {
 	unlock, err := b.names.lock(ctx, name)
 	if err != nil {
@@ -80,7 +79,7 @@ func (b *Backend) begin(ctx context.Context, name string) (done func(), err erro
 		b.changes.RUnlock()
 		unlock()
 	}
-	if _, err := b.named(name); errors.Is(err, backend.ErrClosed) {
+	if _, _, err := b.lookup(name); errors.Is(err, backend.ErrClosed) {
 		done()
 		return nil, err
 	}
@@ -88,146 +87,111 @@ func (b *Backend) begin(ctx context.Context, name string) (done func(), err erro
 }
 
 // collection returns an open collection by name, and keeps its indexes open until release is
-// called. It waits for one that is being opened anew, or whose keyword index is being replaced.
+// called. It waits while the collection is reopened or its keyword index is replaced.
 func (b *Backend) collection(ctx context.Context, name string) (c *collection, release func(), err error) {
 	for {
 		b.mu.RLock()
-		c, moving, closed, damaged := b.mu.byName[name], b.mu.moving[name], b.mu.closed, b.mu.apart[name]
-		inUse := c != nil && moving == nil && !closed && c.use.TryRLock() // who waits here keeps b.mu, and with it everybody else
+		c, q, reopening, closed := b.mu.byName[name], b.mu.quarantined[name], b.mu.reopening[name], b.mu.closed
+		inUse := c != nil && reopening == nil && !closed && c.use.TryRLock() // waiting here would hold b.mu
 		b.mu.RUnlock()
 		switch {
 		case closed:
 			return nil, nil, backend.ErrClosed
-		case damaged != nil && moving == nil:
-			return nil, nil, damaged.err
-		case c == nil && moving == nil:
+		case q != nil && reopening == nil:
+			return nil, nil, q.err
+		case c == nil && reopening == nil:
 			return nil, nil, fmt.Errorf("%w: %q", backend.ErrCollectionNotFound, name)
 		case inUse:
 			return c, c.use.RUnlock, nil
 		}
-		var again <-chan time.Time
-		if moving == nil {
-			again = time.After(useLook)
+		var poll <-chan time.Time
+		if reopening == nil {
+			poll = time.After(usePoll)
 		}
 		select {
-		case <-moving:
-		case <-again:
+		case <-reopening:
+		case <-poll:
 		case <-ctx.Done():
 			return nil, nil, ctx.Err()
 		}
 	}
 }
 
-// named returns a collection by name; only what needs no index may be asked of it.
-func (b *Backend) named(name string) (*collection, error) {
+// lookup returns the open or the quarantined collection of a name. The indexes of an open one may
+// be closed at any time.
+func (b *Backend) lookup(name string) (*collection, *quarantined, error) {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
-	if b.mu.closed {
-		return nil, backend.ErrClosed
+	c, q := b.mu.byName[name], b.mu.quarantined[name]
+	switch {
+	case b.mu.closed:
+		return nil, nil, backend.ErrClosed
+	case c == nil && q == nil:
+		return nil, nil, fmt.Errorf("%w: %q", backend.ErrCollectionNotFound, name)
 	}
-	if a := b.mu.apart[name]; a != nil {
-		return nil, a.err
-	}
-	c := b.mu.byName[name]
-	if c == nil {
-		return nil, fmt.Errorf("%w: %q", backend.ErrCollectionNotFound, name)
-	}
-	return c, nil
+	return c, q, nil
 }
 
-// number returns the number of a collection, one that could not be opened too.
+// number returns the number of a collection, open or quarantined.
 func (b *Backend) number(name string) (uint32, error) {
-	b.mu.RLock()
-	defer b.mu.RUnlock()
-	if a := b.mu.apart[name]; a != nil {
-		return a.id, nil
+	c, q, err := b.lookup(name)
+	switch {
+	case err != nil:
+		return 0, err
+	case q != nil:
+		return q.id, nil
 	}
-	if c := b.mu.byName[name]; c != nil {
-		return c.id, nil
-	}
-	return 0, fmt.Errorf("%w: %q", backend.ErrCollectionNotFound, name)
+	return c.id, nil
 }
 
-// folder returns where the indexes of a collection are.
+// setCollection makes a name lead to an open collection, to a quarantined one, or to none.
+func (b *Backend) setCollection(name string, c *collection, q *quarantined) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.mu.byName, name)
+	delete(b.mu.quarantined, name)
+	if c != nil {
+		b.mu.byName[name] = c
+	}
+	if q != nil {
+		b.mu.quarantined[name] = q
+	}
+	if done := b.mu.reopening[name]; done != nil {
+		delete(b.mu.reopening, name)
+		close(done)
+	}
+}
+
+// folder returns the folder of a collection's indexes.
 func (b *Backend) folder(id uint32) string {
 	return filepath.Join(b.dir, indexFolder, fmt.Sprintf("%08x", id))
 }
 
-// checkConfig checks what nothing else would.
-func checkConfig(config backend.Config) error {
-	switch q := config.Quantize; q {
-	case "", backend.QuantizeNone, backend.QuantizeInt8:
-		return nil
-	default:
-		return fmt.Errorf("%w: quantize is %q, want %s or %s", backend.ErrInvalid, q, backend.QuantizeNone, backend.QuantizeInt8)
-	}
-}
-
-// beginWith is begin with a config that is checked, as the store keeps it.
-func (b *Backend) beginWith(ctx context.Context, name string, config backend.Config) (settings []byte, done func(), err error) {
-	if err = checkConfig(config); err != nil {
-		return nil, nil, err
-	}
-	if settings, err = json.Marshal(config); err != nil {
-		return nil, nil, err
-	}
-	done, err = b.begin(ctx, name)
-	return settings, done, err
-}
-
-// Configure makes a collection, or gives one another config.
+// Configure creates a collection, or replaces the config of one. Indexes whose settings changed are
+// rebuilt, large ones in the background.
 func (b *Backend) Configure(ctx context.Context, r backend.ConfigureRequest) error {
-	if r.Create {
-		return b.create(ctx, r.Collection, r.Config)
+	switch r.Config.Quantize {
+	case "", backend.QuantizeNone, backend.QuantizeInt8:
+	default:
+		return fmt.Errorf("%w: quantize is %q, want %s or %s", backend.ErrInvalid, r.Config.Quantize, backend.QuantizeNone, backend.QuantizeInt8)
 	}
-	return b.update(ctx, r.Collection, r.Config)
-}
-
-// create makes a collection.
-func (b *Backend) create(ctx context.Context, name string, config backend.Config) error {
-	settings, done, err := b.beginWith(ctx, name, config)
+	settings, err := json.Marshal(r.Config)
+	if err != nil {
+		return err
+	}
+	done, err := b.begin(ctx, r.Collection)
 	if err != nil {
 		return err
 	}
 	defer done()
-	if _, err := b.named(name); err == nil || errors.Is(err, backend.ErrDamaged) {
-		return fmt.Errorf("%w: %q", backend.ErrCollectionExists, name)
-	}
-	sc, err := b.store.CreateCollectionAt(ctx, name, settings, config.FirstSequence)
-	if err != nil {
-		return translate(err)
-	}
-	ctx = context.WithoutCancel(ctx)
-	c, err := b.openCollection(ctx, sc, b.rebuildFrom)
-	var unopened *apart
-	if err != nil {
-		dropErr := b.store.DropCollection(ctx, sc.ID)
-		if err = errors.Join(translate(err), dropErr); dropErr == nil {
-			return errors.Join(err, os.RemoveAll(b.folder(sc.ID)))
-		}
-		unopened = b.setApartUnopened(sc, err)
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if unopened != nil {
-		b.mu.apart[name] = unopened
+	id, err := b.number(r.Collection)
+	switch {
+	case !r.Create && err != nil:
 		return err
-	}
-	b.mu.byName[name] = c
-	return nil
-}
-
-// update replaces the config of a collection. Indexes whose settings changed are rebuilt, large
-// ones while the collection serves.
-func (b *Backend) update(ctx context.Context, name string, config backend.Config) error {
-	settings, done, err := b.beginWith(ctx, name, config)
-	if err != nil {
-		return err
-	}
-	defer done()
-	id, err := b.number(name)
-	if err != nil {
-		return err
+	case r.Create && err == nil:
+		return fmt.Errorf("%w: %q", backend.ErrCollectionExists, r.Collection)
+	case r.Create:
+		return b.create(ctx, r, settings)
 	}
 	sc, err := b.store.UpdateCollection(ctx, id, settings)
 	if err != nil {
@@ -236,64 +200,65 @@ func (b *Backend) update(ctx context.Context, name string, config backend.Config
 	return b.reopen(context.WithoutCancel(ctx), sc)
 }
 
-// reopen opens a collection with the settings that the store has now, in the place of the open one,
-// if there is one. Who wants it meanwhile waits, unless the indexes are the same with these
-// settings. One that cannot be opened is set apart.
-func (b *Backend) reopen(ctx context.Context, sc store.Collection) error {
-	if c, err := b.named(sc.Name); err == nil {
-		if config, err := readConfig(sc); err == nil && indexedAs(*c.config.Load(), *config) {
-			c.take(config)
-			return nil
-		}
+// create creates a collection with settings that encode r.Config.
+func (b *Backend) create(ctx context.Context, r backend.ConfigureRequest, settings []byte) error {
+	sc, err := b.store.CreateCollection(ctx, r.Collection, settings, r.Config.FirstSequence)
+	if err != nil {
+		return translate(err)
 	}
-	moving := make(chan struct{})
-	b.mu.Lock()
-	old := b.mu.byName[sc.Name]
-	b.mu.moving[sc.Name] = moving
-	b.mu.Unlock()
-	if old != nil {
-		if err := old.close(); err != nil {
-			old.tell("closing the indexes before an update: %v", err)
-		}
+	ctx = context.WithoutCancel(ctx)
+	c, err := b.openCollection(ctx, sc, b.rebuildFrom)
+	if err == nil {
+		b.setCollection(sc.Name, c, nil)
+		return nil
 	}
-	next, err := b.openCollection(ctx, sc, min(b.rebuildFrom, changeFrom))
-	var unopened *apart
-	switch {
-	case errors.Is(err, store.ErrCorrupt):
-		unopened = b.setApart(sc, err)
-		err = unopened.err
-	case err != nil:
-		unopened = b.setApartUnopened(sc, err)
-		err = translate(err)
+	dropErr := b.store.DropCollection(ctx, sc.ID)
+	if err = errors.Join(translate(err), dropErr); dropErr == nil {
+		return errors.Join(err, os.RemoveAll(b.folder(sc.ID)))
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	delete(b.mu.byName, sc.Name)
-	delete(b.mu.apart, sc.Name)
-	switch {
-	case err == nil:
-		b.mu.byName[sc.Name] = next
-	default:
-		b.mu.apart[sc.Name] = unopened
-	}
-	delete(b.mu.moving, sc.Name)
-	close(moving)
+	b.setCollection(sc.Name, nil, b.quarantine(sc, err))
 	return err
 }
 
-// Drop removes a collection: first from the store, then its indexes, when the calls that use them
-// have ended. It does not wait for these.
+// reopen opens a collection with its new settings in the place of the open one, if there is one.
+// Calls wait meanwhile, unless the indexes are the same with these settings.
+func (b *Backend) reopen(ctx context.Context, sc store.Collection) error {
+	old, _, err := b.lookup(sc.Name)
+	if err == nil && old != nil {
+		if config, err := readConfig(sc); err == nil && sameIndexes(*old.config.Load(), *config) {
+			old.setConfig(config)
+			return nil
+		}
+	}
+	b.mu.Lock()
+	b.mu.reopening[sc.Name] = make(chan struct{})
+	b.mu.Unlock()
+	if old != nil {
+		if err := old.close(); err != nil {
+			old.notify("closing the indexes before an update: %v", err)
+		}
+	}
+	c, err := b.openCollection(ctx, sc, min(b.rebuildFrom, changeFrom))
+	if err == nil {
+		b.setCollection(sc.Name, c, nil)
+		return nil
+	}
+	q := b.quarantine(sc, err)
+	b.setCollection(sc.Name, nil, q)
+	if errors.Is(err, store.ErrCorrupt) {
+		return q.err
+	}
+	return translate(err)
+}
+
+// Drop removes a collection from the store, and its indexes once the calls that use them have
+// ended. It does not wait for these.
 func (b *Backend) Drop(ctx context.Context, name string) error {
 	done, err := b.begin(ctx, name)
 	if err != nil {
 		return err
 	}
 	defer done()
-	return b.drop(ctx, name)
-}
-
-// drop is Drop for a caller who has begun a change of the name.
-func (b *Backend) drop(ctx context.Context, name string) error {
 	id, err := b.number(name)
 	if err != nil {
 		return err
@@ -301,12 +266,9 @@ func (b *Backend) drop(ctx context.Context, name string) error {
 	if err := b.store.DropCollection(ctx, id); err != nil {
 		return translate(err)
 	}
-	b.mu.Lock()
-	c := b.mu.byName[name]
-	delete(b.mu.byName, name)
-	delete(b.mu.apart, name)
-	b.mu.Unlock()
-	if c == nil {
+	c, _, err := b.lookup(name)
+	b.setCollection(name, nil, nil)
+	if err != nil || c == nil {
 		return os.RemoveAll(b.folder(id))
 	}
 	if c.use.TryLock() { // no call begins any more
@@ -314,10 +276,10 @@ func (b *Backend) drop(ctx context.Context, name string) error {
 		c.discard()
 		return os.RemoveAll(c.dir)
 	}
-	b.again.Go(func() {
+	b.background.Go(func() {
 		c.discard()
 		if err := os.RemoveAll(c.dir); err != nil {
-			c.tell("removing the indexes of a dropped collection, the next opening tries again: %v", err)
+			c.notify("removing the indexes of a dropped collection, the next opening tries again: %v", err)
 		}
 	})
 	return nil
@@ -326,29 +288,37 @@ func (b *Backend) drop(ctx context.Context, name string) error {
 // Collections describes all collections, by name; those that cannot be opened come last.
 func (b *Backend) Collections(context.Context) ([]backend.Collection, error) {
 	b.mu.RLock()
-	open, unopened, closed := slices.Collect(maps.Values(b.mu.byName)), slices.Collect(maps.Values(b.mu.apart)), b.mu.closed
-	b.mu.RUnlock()
-	if closed {
+	defer b.mu.RUnlock()
+	if b.mu.closed {
 		return nil, backend.ErrClosed
 	}
-	slices.SortFunc(open, func(a, b *collection) int { return cmp.Compare(a.name, b.name) })
-	slices.SortFunc(unopened, func(a, b *apart) int { return cmp.Compare(a.name, b.name) })
-	out := make([]backend.Collection, 0, len(open)+len(unopened))
-	for _, c := range open {
+	var out []backend.Collection
+	for _, c := range b.mu.byName {
 		out = append(out, b.describe(c))
 	}
-	origin := b.origin()
-	for _, a := range unopened {
-		out = append(out, backend.Collection{Name: a.name, Config: a.config, Damaged: a.damage, Origin: origin})
+	for _, q := range b.mu.quarantined {
+		out = append(out, backend.Collection{Name: q.name, Config: q.config, Damaged: q.reason, Origin: b.origin()})
 	}
+	slices.SortFunc(out, func(a, b backend.Collection) int {
+		if open := a.Damaged == ""; open != (b.Damaged == "") {
+			if open {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(a.Name, b.Name)
+	})
 	return out, nil
 }
 
 // Open describes a collection, with statistics of the words of a query.
 func (b *Backend) Open(ctx context.Context, r backend.OpenRequest) (out backend.OpenResponse, err error) {
-	c, err := b.named(r.Collection)
+	c, q, err := b.lookup(r.Collection)
 	if err != nil {
 		return out, err
+	}
+	if q != nil {
+		return out, q.err
 	}
 	if out.Collection = b.describe(c); r.Words == nil {
 		return out, nil
@@ -358,8 +328,8 @@ func (b *Backend) Open(ctx context.Context, r backend.OpenRequest) (out backend.
 		return out, err
 	}
 	defer release()
-	known, err := c.words.Statistics(ctx, c.query(*r.Words))
-	out.Statistics = (*backend.Statistics)(&known)
+	statistics, err := c.keyword.Statistics(ctx, c.query(*r.Words))
+	out.Statistics = (*backend.Statistics)(&statistics)
 	return out, queryError(err)
 }
 

@@ -192,7 +192,7 @@ func TestChangesKeepNobodyElse(t *testing.T) {
 				if c, err := on(b).Collection(t.Context(), "docs"); err != nil || c.Documents != 0 {
 					t.Errorf("Collection = %+v, %v", c, err)
 				}
-				b.again.Wait()
+				b.background.Wait()
 				if _, err := os.Stat(c.dir); !errors.Is(err, os.ErrNotExist) {
 					t.Errorf("the indexes of the dropped one: %v", err)
 				}
@@ -200,7 +200,7 @@ func TestChangesKeepNobodyElse(t *testing.T) {
 			}
 			c = b.mu.byName["docs"]
 			l.exact(t, b, "right after the update")
-			c.rebuild.wait.Wait()
+			c.rebuild.fillers.Wait()
 			told.has(t, "building the vector index in the background")
 			l.exact(t, b, "when the graph is built")
 			sound(t, b)
@@ -318,7 +318,7 @@ func TestUpdateWaitsForLittle(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.exact(t, b, "right after the update")
-	b.mu.byName["docs"].rebuild.wait.Wait()
+	b.mu.byName["docs"].rebuild.fillers.Wait()
 	told.has(t, "building the vector index in the background")
 	l.exact(t, b, "when the graph is built")
 	sound(t, b)
@@ -417,26 +417,22 @@ func TestWeightsChangeInUse(t *testing.T) {
 	}
 }
 
-// TestListedOnce lists collections while one of them is set apart and opened again and again: it is
-// in every list, once.
+// TestListedOnce lists collections while one of them is quarantined and opened again and again: it
+// is in every list, once.
 func TestListedOnce(t *testing.T) {
 	b := openDocs(t, Options{})
-	c, a := b.mu.byName["docs"], &apart{name: "docs", err: errors.New("set apart")}
+	c, q := b.mu.byName["docs"], &quarantined{name: "docs", reason: "damaged"}
 	stop := make(chan struct{})
 	var changes sync.WaitGroup
 	defer func() { close(stop); changes.Wait() }()
 	changes.Go(func() {
 		for {
 			for _, isOpen := range []bool{false, true} {
-				b.mu.Lock()
-				delete(b.mu.byName, "docs")
-				delete(b.mu.apart, "docs")
 				if isOpen {
-					b.mu.byName["docs"] = c
+					b.setCollection("docs", c, nil)
 				} else {
-					b.mu.apart["docs"] = a
+					b.setCollection("docs", nil, q)
 				}
-				b.mu.Unlock()
 			}
 			select {
 			case <-stop:

@@ -16,8 +16,8 @@ func (b *Backend) Changes(ctx context.Context, r backend.ChangesRequest) (out ba
 	defer release()
 	if r.Keep || r.Release {
 		c.write.Lock()
-		if c.write.held = nil; r.Keep {
-			c.write.held = &r.After
+		if c.write.pinned = nil; r.Keep {
+			c.write.pinned = &r.After
 		}
 		c.write.Unlock()
 	}
@@ -37,20 +37,4 @@ func (b *Backend) Changes(ctx context.Context, r backend.ChangesRequest) (out ba
 		return nil
 	})
 	return out, translate(err)
-}
-
-// rebuilds shows the derived indexes that are being filled.
-func (b *Backend) rebuilds() (list []backend.Rebuild) {
-	b.mu.RLock()
-	defer b.mu.RUnlock()
-	for name, c := range b.mu.byName {
-		documents, passages := c.slots.counts()
-		if s := c.rebuild.graph.Load(); s != nil {
-			list = append(list, backend.Rebuild{Collection: name, Index: "vector", Done: min(int64(s.from.Load()), int64(passages)), Total: int64(passages), Began: c.rebuild.began})
-		}
-		if c.rebuild.words.Load() {
-			list = append(list, backend.Rebuild{Collection: name, Index: "keyword", Done: min(c.rebuild.added.Load(), int64(documents)), Total: int64(documents), Began: c.rebuild.began})
-		}
-	}
-	return list
 }

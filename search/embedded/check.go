@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
-	"math"
 	"slices"
 	"sync/atomic"
 
@@ -13,13 +12,13 @@ import (
 	"searchd/store"
 )
 
-// maxProblems is how many faults of one kind are listed one by one.
+// maxProblems is how many faults of one kind are listed.
 const maxProblems = 20
 
-// Check compares what is stored with what is indexed. With deep, every stored byte is read against
-// its checksum, every vector of the graph is compared with the stored one, and every document's
-// text is analysed again and its lengths compared with those of the keyword index. It holds up
-// writers of one collection at a time.
+// Check compares the indexes with the store. With Deep, it also verifies the checksum of every
+// stored byte, compares every vector of the graph with the stored one, and analyses every
+// document's text to compare its lengths with those of the keyword index. It blocks the writers of
+// one collection at a time.
 func (b *Backend) Check(ctx context.Context, r backend.CheckRequest) (out backend.CheckResponse, err error) {
 	if r.Vectors {
 		out.Vectors, err = b.damagedVectors(ctx)
@@ -40,8 +39,14 @@ func (b *Backend) problems(ctx context.Context, deep bool) ([]backend.Problem, e
 			out = append(out, backend.Problem{Where: "store", What: p.String()})
 		}
 	}
-	for _, a := range b.setApartNow() {
-		out = append(out, backend.Problem{Where: "collection " + a.name, What: "cannot be opened, and its indexes are not checked: " + a.damage})
+	collections, err := b.Collections(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range collections {
+		if c.Damaged != "" {
+			out = append(out, backend.Problem{Where: "collection " + c.Name, What: "cannot be opened, and its indexes are not checked: " + c.Damaged})
+		}
 	}
 	for _, name := range b.openNames() {
 		c, release, err := b.collection(ctx, name)
@@ -65,8 +70,8 @@ func (b *Backend) problems(ctx context.Context, deep bool) ([]backend.Problem, e
 	return out, nil
 }
 
-// damagedVectors returns the ids of the documents with a damaged vector, by collection, and takes
-// note of them: written again they are whole.
+// damagedVectors returns the ids of the documents with a damaged vector, by collection, and notes
+// them, so that writing the same content again repairs them.
 func (b *Backend) damagedVectors(ctx context.Context) (map[string][]string, error) {
 	found, err := b.store.Check(ctx, true)
 	if err != nil {
@@ -74,7 +79,7 @@ func (b *Backend) damagedVectors(ctx context.Context) (map[string][]string, erro
 	}
 	out := map[string][]string{}
 	for _, p := range found {
-		if c, err := b.named(p.Collection); p.Vector && p.Document != "" && err == nil {
+		if c, _, _ := b.lookup(p.Collection); p.Vector && p.Document != "" && c != nil {
 			c.damage.note(p.No, p.String())
 			if !slices.Contains(out[p.Collection], p.Document) {
 				out[p.Collection] = append(out[p.Collection], p.Document)
@@ -104,19 +109,19 @@ func (c *collection) check(ctx context.Context, deep bool, r *report) error {
 		r.add("a derived index failed to apply a commit; opening the data folder again brings it up to date")
 	}
 	for i, text := range c.damage.list() {
-		if !deep && i < maxProblems { // else the check of the store has told
+		if !deep && i < maxProblems { // a deep check of the store lists them
 			r.add("left out of searches: %s", text)
 		}
 	}
-	if m := c.missed.Load(); m != nil {
+	if m := c.stale.Load(); m != nil {
 		r.add("keyword index cannot write and lacks the changes of %d documents; it is opened again when it can", m.GetCardinality())
 	}
-	if c.rebuild.words.Load() {
-		n, err := c.words.Count()
+	if c.rebuild.keyword.Load() {
+		n, err := c.keyword.Count()
 		if err != nil {
 			return err
 		}
-		r.add("keyword index %s: it holds %d documents of %d", rebuilding(&c.rebuild.wordsFailed), n, documents)
+		r.add("keyword index %s: it holds %d documents of %d", rebuilding(&c.rebuild.keywordFailed), n, documents)
 	} else if err := c.checkCounts(documents, r); err != nil {
 		return err
 	}
@@ -132,7 +137,7 @@ func (c *collection) check(ctx context.Context, deep bool, r *report) error {
 	if !deep {
 		return nil
 	}
-	if !c.rebuild.words.Load() {
+	if !c.rebuild.keyword.Load() {
 		if err := c.checkWords(ctx, r); err != nil {
 			return err
 		}
@@ -140,7 +145,7 @@ func (c *collection) check(ctx context.Context, deep bool, r *report) error {
 	return c.checkVectors(ctx, r)
 }
 
-// rebuilding says how filling an index stands.
+// rebuilding describes the state of filling an index.
 func rebuilding(failed *atomic.Pointer[string]) string {
 	if why := failed.Load(); why != nil {
 		return "could not be rebuilt, which the next opening tries again (" + *why + ")"
@@ -148,8 +153,8 @@ func rebuilding(failed *atomic.Pointer[string]) string {
 	return "is being rebuilt in the background"
 }
 
-// checkVectors compares the vectors of the graph, or, where it has codes only, which slots it
-// holds, with the stored ones.
+// checkVectors compares the vectors of the graph with the stored ones; if it has only codes, it
+// compares which slots it has.
 func (c *collection) checkVectors(ctx context.Context, r *report) error {
 	if c.rebuild.graph.Load() != nil {
 		return nil
@@ -166,33 +171,24 @@ func (c *collection) checkVectors(ctx context.Context, r *report) error {
 		}
 		return nil
 	}
-	return pastDamage(func(from uint32) error { return c.store.Vectors(ctx, c.id, from, compare) }, func(uint32) {})
+	return skipDamaged(0, func(from uint32) error { return c.store.Vectors(ctx, c.id, from, compare) }, recordNumber)
 }
 
-// pastDamage scans records from 0 on, and goes on after each that is damaged, which the check of
-// the store has told.
-func pastDamage(scan func(from uint32) error, damaged func(n uint32)) error {
-	for from := uint32(0); ; {
-		err := scan(from)
-		var ce *store.CorruptError
-		if !errors.As(err, &ce) {
-			return err
-		}
-		n, ok := ce.Number()
-		if !ok || n < from || n == math.MaxUint32 {
-			return err
-		}
-		damaged(n)
-		from = n + 1
+// recordNumber returns the number of a damaged record, which the check of the store has reported.
+func recordNumber(err error) (n uint32, ok bool) {
+	var ce *store.CorruptError
+	if errors.As(err, &ce) {
+		return ce.Number()
 	}
+	return 0, false
 }
 
 // checkCounts compares what the keyword index has applied and holds with the store.
 func (c *collection) checkCounts(documents int, r *report) error {
-	if got, want := c.words.Seq(), c.seq.Load(); got != want {
+	if got, want := c.keyword.Seq(), c.seq.Load(); got != want {
 		r.add("keyword index has applied sequence %d of %d", got, want)
 	}
-	if n, err := c.words.Count(); err != nil {
+	if n, err := c.keyword.Count(); err != nil {
 		return err
 	} else if int(n) != documents {
 		r.add("keyword index holds %d documents, the store %d", n, documents)
@@ -200,9 +196,9 @@ func (c *collection) checkCounts(documents int, r *report) error {
 	return nil
 }
 
-// checkWords compares the documents of the keyword index, and how many terms each of their fields
-// has, with the stored ones. It keeps a digest for each number of a document, and asks the index
-// once more for the terms of those that differ.
+// checkWords compares the documents of the keyword index, and the number of terms in each of their
+// fields, with the stored ones. It keeps a digest per document, and reads the index once more for
+// the documents that differ.
 func (c *collection) checkWords(ctx context.Context, r *report) error {
 	var numbers uint32
 	err := c.store.View(ctx, c.id, func(tx *store.Tx) error { numbers = tx.Counts().NextNo; return nil })
@@ -217,7 +213,7 @@ func (c *collection) checkWords(ctx context.Context, r *report) error {
 	}
 	seed := maphash.MakeSeed()
 	indexed := make([]uint64, numbers) // by number; 0: not there
-	err = c.words.Lengths(ctx, func(no uint32, terms map[string]int) error {
+	err = c.keyword.Lengths(ctx, func(no uint32, terms map[string]int) error {
 		if no >= numbers {
 			differs(no, "is in no store")
 		} else {
@@ -229,12 +225,12 @@ func (c *collection) checkWords(ctx context.Context, r *report) error {
 		return err
 	}
 	take := func(no uint32) (digest uint64) {
-		if no < numbers { // the check of the store tells of others
+		if no < numbers { // the check of the store reports others
 			digest, indexed[no] = indexed[no], 0
 		}
 		return digest
 	}
-	others := map[uint32]map[string]int{} // what the texts have of the first documents of which the index has something else
+	others := map[uint32]map[string]int{} // number of terms by field, of the first documents that differ
 	compare := func(d store.Document) error {
 		have := take(d.No)
 		e, err := c.split(d.No, d.Fields)
@@ -244,8 +240,8 @@ func (c *collection) checkWords(ctx context.Context, r *report) error {
 		}
 		want := map[string]int{}
 		for _, f := range e.Text {
-			if n := c.words.Length(f.Text); n > 0 {
-				want[c.words.FieldOf(f.Name)] += n
+			if n := c.keyword.Length(f.Text); n > 0 {
+				want[c.keyword.FieldOf(f.Name)] += n
 			}
 		}
 		switch {
@@ -256,8 +252,13 @@ func (c *collection) checkWords(ctx context.Context, r *report) error {
 		}
 		return nil
 	}
-	err = pastDamage(func(from uint32) error { return c.store.Documents(ctx, c.id, max(from, 1)-1, compare) },
-		func(no uint32) { take(no) })
+	err = skipDamaged(1, func(from uint32) error { return c.store.Documents(ctx, c.id, from-1, compare) }, func(err error) (uint32, bool) {
+		no, ok := recordNumber(err)
+		if ok {
+			take(no)
+		}
+		return no, ok
+	})
 	if err != nil {
 		return err
 	}
@@ -269,7 +270,7 @@ func (c *collection) checkWords(ctx context.Context, r *report) error {
 	if len(others) == 0 {
 		return nil
 	}
-	return c.words.Lengths(ctx, func(no uint32, terms map[string]int) error {
+	return c.keyword.Lengths(ctx, func(no uint32, terms map[string]int) error {
 		if want, ok := others[no]; ok {
 			differs(no, fmt.Sprintf("has terms %v, its text %v", terms, want))
 		}
@@ -277,7 +278,7 @@ func (c *collection) checkWords(ctx context.Context, r *report) error {
 	})
 }
 
-// digestOf returns a number other than 0 for how many terms each field has.
+// digestOf returns a digest, never 0, of the number of terms in each field.
 func digestOf(seed maphash.Seed, terms map[string]int) uint64 {
 	type length struct {
 		field string

@@ -41,20 +41,20 @@ func TestCheckFindsDifferences(t *testing.T) {
 		{"vector missing", func(c *collection) error { c.graph.Delete(1); return nil }, "slot 1 is missing"},
 		{"vector too much", func(c *collection) error { return c.graph.Add(77, []float32{0, 1}) }, "holds 4 passages, the store 3"},
 		{"words missing", func(c *collection) error {
-			return c.words.Apply(ctx, []keyword.Entry{{No: 2, Delete: true}}, c.seq.Load())
+			return c.keyword.Apply(ctx, []keyword.Entry{{No: 2, Delete: true}}, c.seq.Load())
 		}, "document number 2 is missing"},
 		{"words too much", func(c *collection) error {
-			return c.words.Apply(ctx, []keyword.Entry{{No: 9, Text: []keyword.Field{{Name: "text", Text: "x"}}}}, c.seq.Load())
+			return c.keyword.Apply(ctx, []keyword.Entry{{No: 9, Text: []keyword.Field{{Name: "text", Text: "x"}}}}, c.seq.Load())
 		}, "document number 9 is in no store"},
 		{"words of a document that is gone", func(c *collection) error {
 			_, _, err := c.store.Apply(ctx, c.id, []store.Write{{ID: "one", Delete: true}})
 			return err
 		}, "document number 1 is in no store"},
 		{"other words", func(c *collection) error {
-			return c.words.Apply(ctx, []keyword.Entry{{No: 1, Text: []keyword.Field{{Name: "text", Text: "red blue green"}}}}, c.seq.Load())
+			return c.keyword.Apply(ctx, []keyword.Entry{{No: 1, Text: []keyword.Field{{Name: "text", Text: "red blue green"}}}}, c.seq.Load())
 		}, "document number 1 has terms map[text:3], its text map[text:1]"},
 		{"words in another field", func(c *collection) error {
-			return c.words.Apply(ctx, []keyword.Entry{{No: 1, Text: []keyword.Field{{Name: "title", Text: "one"}}}}, c.seq.Load())
+			return c.keyword.Apply(ctx, []keyword.Entry{{No: 1, Text: []keyword.Field{{Name: "title", Text: "one"}}}}, c.seq.Load())
 		}, "document number 1 has terms map[title:1], its text map[text:1]"},
 		{"behind", func(c *collection) error { c.seq.Add(1); return nil }, "has applied sequence"},
 	} {
@@ -124,7 +124,7 @@ func TestManyFields(t *testing.T) {
 	}
 	sound(t, b)
 	for name, want := range map[string]string{"key5": "key5", "key1100": keyword.OtherFields, "title": "title", "body": "body"} {
-		if got := c.words.FieldOf(name); got != want {
+		if got := c.keyword.FieldOf(name); got != want {
 			t.Errorf("FieldOf(%s) = %s, want %s", name, got, want)
 		}
 	}
@@ -137,7 +137,7 @@ func TestManyFields(t *testing.T) {
 func TestSlotTable(t *testing.T) {
 	var s slotTable
 	s.load(3, 10, 2)
-	s.apply([]move{{no: 4, now: []uint32{12}, there: true}})
+	s.apply([]move{{no: 4, slots: []uint32{12}, exists: true}})
 	before := s.version()
 	if no, ord, ok := s.document(11); !ok || no != 3 || ord != 1 {
 		t.Errorf("document(11) = %d, %d, %t", no, ord, ok)
@@ -152,7 +152,7 @@ func TestSlotTable(t *testing.T) {
 	if docs, slots := s.counts(); docs != 2 || slots != 4 {
 		t.Errorf("counts = %d, %d, want 2, 4", docs, slots)
 	}
-	s.apply([]move{{no: 4, old: []uint32{12}, was: true}})
+	s.apply([]move{{no: 4, oldSlots: []uint32{12}, existed: true}})
 	if docs, slots := s.counts(); docs != 1 || slots != 3 {
 		t.Errorf("counts = %d, %d, want 1, 3", docs, slots)
 	}
@@ -160,14 +160,14 @@ func TestSlotTable(t *testing.T) {
 		t.Errorf("slots of a deleted document: %+v", r)
 	}
 	s.load(5, 0, 0) // without slots
-	s.apply([]move{{no: 6, there: true}, {no: 3, old: []uint32{20, 21, 22}, was: true, there: true}})
+	s.apply([]move{{no: 6, exists: true}, {no: 3, oldSlots: []uint32{20, 21, 22}, existed: true, exists: true}})
 	if docs, slots := s.counts(); docs != 3 || slots != 0 || !slices.Equal(s.documents().ToArray(), []uint32{3, 5, 6}) {
 		t.Errorf("documents without slots: %d with %d slots, %v", docs, slots, s.documents())
 	}
 	if _, _, ok := s.document(0); ok {
 		t.Error("a document without slots has slot 0")
 	}
-	s.apply([]move{{no: 3, now: []uint32{23}, was: true, there: true}, {no: 5, was: true}, {no: 6, was: true, there: true}, {no: 7, old: []uint32{24}}})
+	s.apply([]move{{no: 3, slots: []uint32{23}, existed: true, exists: true}, {no: 5, existed: true}, {no: 6, existed: true, exists: true}, {no: 7, oldSlots: []uint32{24}}})
 	if docs, slots := s.counts(); docs != 2 || slots != 1 || !slices.Equal(s.documents().ToArray(), []uint32{3, 6}) || s.slots(3) != (slotRange{23, 1}) {
 		t.Errorf("%d documents with %d slots, %v", docs, slots, s.documents())
 	}

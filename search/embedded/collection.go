@@ -25,84 +25,82 @@ import (
 
 // Names in a collection's folder.
 const (
-	graphFile    = "graph.hnsw"
-	wordsFolder  = "keyword"
-	setAsideMark = ".set-aside-"
+	graphFile      = "graph.hnsw"
+	keywordFolder  = "keyword"
+	quarantineMark = ".set-aside-"
 )
 
-// snapshotEvery is how many slots, and changes without any, may be written before the graph is
-// saved again, and snapshotShare the part of the graph that may, where that is more: the most that
-// an opening after a kill has to replay. Saving writes the whole graph, so that as often in a large
-// one a million documents would write it 25 times over.
+// The graph is saved after snapshotEvery changes, or after as many as 1/snapshotShare of its size,
+// where that is more. An opening after a kill replays no more than these. Each save writes the whole
+// graph: with a fixed interval, loading a million documents would write it 25 times.
 var snapshotEvery = 20000
 
 const snapshotShare = 8
 
-// collection is one collection with its derived indexes.
+// collection is one open collection with its derived indexes.
 type collection struct {
-	id      uint32
-	name    string
-	dir     string
-	store   *store.Store
-	notice  func(text string)
-	raise   func(text string) // notice of what is serious
-	fresh   bool              // it held no document yet when it was opened
-	slots   slotTable
-	source  hnsw.Source // of a graph of codes; nil: the graph holds the vectors
-	leaving leaving
-	damage  damage
-	graph   *hnsw.Graph
-	words   *keyword.Index
+	id       uint32
+	name     string
+	dir      string
+	store    *store.Store
+	notice   func(text string)
+	alarm    func(text string)
+	isNew    bool // it has never had a document
+	slots    slotTable
+	source   hnsw.Source // of a graph of codes; nil: the graph holds the vectors
+	replaced replacedVectors
+	damage   damage
+	graph    *hnsw.Graph
+	keyword  *keyword.Index
 
 	config   atomic.Pointer[backend.Config]
 	synonyms atomic.Pointer[keyword.Synonyms] // nil: none
 
-	// missed has the documents whose changes the keyword index lacks because it cannot write; nil:
-	// none. The holder of write sets it.
-	missed      atomic.Pointer[roaring.Bitmap]
-	reopenFirst time.Duration // until it is opened again
+	// stale are the documents whose changes the keyword index lacks because it cannot write; nil:
+	// none. It is set with write locked.
+	stale       atomic.Pointer[roaring.Bitmap]
+	reopenFirst time.Duration // before the first attempt to open the keyword index again
 
-	// use is held for reading by every call that works on the indexes, so that close, and who puts
-	// another in the place of words, waits for them.
+	// use is locked for reading by every call that uses the indexes. Closing an index, or replacing
+	// the keyword index, locks it for writing.
 	use sync.RWMutex
 
-	// write orders writers: it is held from the commit until the derived indexes have applied it,
-	// so that they apply in the order of the log.
+	// write is locked from a commit until the derived indexes have applied it, so that they apply
+	// commits in the order of the log.
 	write struct {
 		sync.Mutex
 		unsaved   int     // slots, and changes without any, as deletions are, written since the graph was saved
-		saveAgain int     // of unsaved, from how many on it is tried again after it could not be
-		held      *uint64 // changes after it stay in the log; nil: those that the indexes have may go
+		retrySave int     // after a failed save: how large unsaved must be for the next attempt
+		pinned    *uint64 // changes after it stay in the log; nil: none is pinned
 		behind    bool    // a derived index failed to apply a commit; it catches up at the next opening
 	}
 	seq atomic.Uint64 // last sequence number committed
 
 	rebuildFrom int // see Options
 	rebuild     rebuild
-	probed      probed
+	probe       probe
 }
 
-// openCollection opens the derived indexes of a collection and replays what they have missed; for
-// rebuildFrom see Options.
+// openCollection opens the derived indexes of a collection and replays the changes that they lack;
+// for rebuildFrom see Options.
 func (b *Backend) openCollection(ctx context.Context, sc store.Collection, rebuildFrom int) (*collection, error) {
-	c := &collection{id: sc.ID, store: b.store, name: sc.Name, notice: b.notice, raise: b.alarm, dir: b.folder(sc.ID), rebuildFrom: rebuildFrom, reopenFirst: reopenFirst}
+	c := &collection{id: sc.ID, store: b.store, name: sc.Name, notice: b.notice, alarm: b.alarm, dir: b.folder(sc.ID), rebuildFrom: rebuildFrom, reopenFirst: reopenFirst}
 	config, err := readConfig(sc)
 	if err != nil {
 		return nil, err
 	}
-	c.take(config)
+	c.setConfig(config)
 	if config.Quantize == backend.QuantizeInt8 {
-		c.source = c.stored()
+		c.source = c.storedVectors()
 	}
 	if err := os.MkdirAll(c.dir, 0o700); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(c.loadSlots(ctx), c.readLog(ctx)); err != nil {
+	if err := errors.Join(c.loadSlots(ctx), c.verifyLog(ctx)); err != nil {
 		return nil, err
 	}
-	err = c.openGraph(ctx)
-	if err == nil {
-		err = c.noteLost(ctx)
+	if err = c.openGraph(ctx); err == nil {
+		err = c.noteMissingVectors(ctx)
 	}
 	if err != nil {
 		if c.graph != nil {
@@ -110,9 +108,9 @@ func (b *Backend) openCollection(ctx context.Context, sc store.Collection, rebui
 		}
 		return nil, fmt.Errorf("vector index: %w", err)
 	}
-	if err := c.openWords(ctx); err != nil {
-		if c.words != nil { // open or not
-			err = errors.Join(err, c.words.Close())
+	if err := c.openKeyword(ctx); err != nil {
+		if c.keyword != nil { // open or not
+			err = errors.Join(err, c.keyword.Close())
 		}
 		c.graph.Close()
 		return nil, fmt.Errorf("keyword index: %w", err)
@@ -129,34 +127,34 @@ func readConfig(sc store.Collection) (*backend.Config, error) {
 	return config, nil
 }
 
-// take gives the collection a config. That of a collection which serves has the same indexes, see
-// [indexedAs].
-func (c *collection) take(config *backend.Config) {
+// setConfig replaces the config. If the indexes are open, the new config must leave them as they
+// are, see [sameIndexes].
+func (c *collection) setConfig(config *backend.Config) {
 	var synonyms *keyword.Synonyms
 	if len(config.Synonyms) > 0 {
 		var err error
-		if synonyms, err = keyword.NewSynonyms(config.Language, config.Synonyms); err != nil { // of a program that takes others
-			c.tell("searched without its synonyms: %v", err)
+		if synonyms, err = keyword.NewSynonyms(config.Language, config.Synonyms); err != nil { // written by another version
+			c.notify("searched without its synonyms: %v", err)
 		}
 	}
 	c.synonyms.Store(synonyms)
 	c.config.Store(config)
-	if c.graph != nil { // it is open
-		c.aim()
+	if c.graph != nil {
+		c.setBeamWidth()
 	}
 }
 
-// aim gives the graph the beam width that the settings ask for. Where one has to be found for it,
-// that is done in the background.
-func (c *collection) aim() {
+// setBeamWidth gives the graph the beam width that the config asks for. The graph looks for the
+// width of a target recall in the background.
+func (c *collection) setBeamWidth() {
 	config := c.config.Load()
-	if err := c.graph.SetWidth(config.EfSearch, config.TargetRecall); err != nil { // of a program that takes others
-		c.tell("searched with the beam width of before: %v", err)
+	if err := c.graph.SetWidth(config.EfSearch, config.TargetRecall); err != nil { // written by another version
+		c.notify("searched with the former beam width: %v", err)
 	}
 }
 
-// indexedAs reports whether two configs have the same indexes.
-func indexedAs(a, b backend.Config) bool {
+// sameIndexes reports whether two configs have the same indexes.
+func sameIndexes(a, b backend.Config) bool {
 	a.Synonyms, a.Payload = b.Synonyms, b.Payload
 	a.EfSearch, a.TargetRecall = b.EfSearch, b.TargetRecall
 	sameFields := maps.EqualFunc(a.Mapping, b.Mapping, func(a, b mapping.Field) bool {
@@ -169,18 +167,24 @@ func indexedAs(a, b backend.Config) bool {
 
 // loadSlots reads the slots of every document, and the last sequence number, from the store.
 func (c *collection) loadSlots(ctx context.Context) error {
-	return c.store.View(ctx, c.id, func(tx *store.Tx) error {
+	err := c.store.View(ctx, c.id, func(tx *store.Tx) error {
 		c.seq.Store(tx.Seq())
-		c.fresh = tx.Counts().NextNo == 1
-		load := func(d store.Document) error {
-			first := uint32(0)
-			if len(d.Passages) > 0 {
-				first = d.Passages[0].Slot
-			}
-			c.slots.load(d.No, first, uint32(len(d.Passages)))
-			return nil
+		c.isNew = tx.Counts().NextNo == 1
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	load := func(d store.Document) error {
+		first := uint32(0)
+		if len(d.Passages) > 0 {
+			first = d.Passages[0].Slot
 		}
-		return c.documents(tx, 0, tx.Documents, load, func(no uint32) error {
+		c.slots.load(d.No, first, uint32(len(d.Passages)))
+		return nil
+	}
+	return c.documents(ctx, 0, load, func(no uint32) error {
+		return c.store.View(ctx, c.id, func(tx *store.Tx) error {
 			d, err := tx.HeadByNo(no)
 			if err != nil {
 				return err
@@ -190,15 +194,18 @@ func (c *collection) loadSlots(ctx context.Context) error {
 	})
 }
 
-// readLog looks for damage in the log, of which the indexes may need nothing.
-func (c *collection) readLog(ctx context.Context) error {
-	return c.store.View(ctx, c.id, func(tx *store.Tx) error {
-		err := tx.Changes(tx.Trimmed(), func(store.Change) error { return nil })
-		if logDamaged(err) {
-			return nil // what needs it says so
-		}
-		return err
-	})
+// verifyLog reads the change log, because damage of it must be noticed even if no index needs the
+// log. What needs a damaged change reports it.
+func (c *collection) verifyLog(ctx context.Context) error {
+	var trimmed uint64
+	err := c.store.View(ctx, c.id, func(tx *store.Tx) error { trimmed = tx.Trimmed(); return nil })
+	if err == nil {
+		err = c.store.Changes(ctx, c.id, trimmed, func(store.Change) error { return nil })
+	}
+	if isLogDamage(err) {
+		return nil
+	}
+	return err
 }
 
 func (c *collection) counts() (documents, passages int, seq uint64) {
@@ -206,122 +213,123 @@ func (c *collection) counts() (documents, passages int, seq uint64) {
 	return documents, passages, c.seq.Load()
 }
 
-// stored returns the vectors as the store has them.
-func (c *collection) stored() stored { return stored{c.store, c.id, &c.leaving, c.leaveOut} }
+// storedVectors returns the vectors as the store has them.
+func (c *collection) storedVectors() storedVectors {
+	return storedVectors{c.store, c.id, &c.replaced, c.noteDamage}
+}
 
-// tell gives notice of something that an operator wants to know.
-func (c *collection) tell(format string, args ...any) {
+// notify sends a notice about the collection.
+func (c *collection) notify(format string, args ...any) {
 	c.notice(fmt.Sprintf("collection %s: ", c.name) + fmt.Sprintf(format, args...))
 }
 
-// alarm is tell for what needs a person to look.
-func (c *collection) alarm(format string, args ...any) {
-	c.raise(fmt.Sprintf("collection %s: ", c.name) + fmt.Sprintf(format, args...))
+// warn sends an alarm about the collection.
+func (c *collection) warn(format string, args ...any) {
+	c.alarm(fmt.Sprintf("collection %s: ", c.name) + fmt.Sprintf(format, args...))
 }
 
-// setAside renames what cannot be used, so that a person can look at it, and keeps only the newest
-// such copy. What was made by another version or with other settings is not worth keeping.
-func (c *collection) setAside(name string, why error) error {
+// quarantineIndex renames an index that cannot be used, so that a person can examine it, and keeps
+// only the newest such copy. An index of another version or with other settings is removed.
+func (c *collection) quarantineIndex(name string, why error) error {
 	path := filepath.Join(c.dir, name)
 	if _, err := os.Lstat(path); errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
 	if errors.Is(why, keyword.ErrMismatch) || errors.Is(why, hnsw.ErrMismatch) {
-		return c.remove(name, why)
+		return c.removeIndex(name, why)
 	}
-	old, _ := disk.Glob(c.dir, name+setAsideMark+"*")
+	old, _ := disk.Glob(c.dir, name+quarantineMark+"*")
 	for _, o := range old {
 		os.RemoveAll(o)
 	}
-	to := path + setAsideMark + time.Now().UTC().Format("20060102T150405")
-	c.tell("%s cannot be used, is kept as %s and rebuilt from the store: %v", path, to, why)
+	to := path + quarantineMark + time.Now().UTC().Format("20060102T150405")
+	c.notify("%s cannot be used, is kept as %s and rebuilt from the store: %v", path, to, why)
 	return os.Rename(path, to)
 }
 
-// remove makes place for an index that is made anew.
-func (c *collection) remove(name string, why error) error {
+// removeIndex removes an index that is about to be rebuilt.
+func (c *collection) removeIndex(name string, why error) error {
 	path := filepath.Join(c.dir, name)
-	c.tell("%s is removed and made anew from the store: %v", path, why)
+	c.notify("%s is removed and rebuilt from the store: %v", path, why)
 	return os.RemoveAll(path)
 }
 
-// save saves the graph where it can be. Where there is no room, for example, no index lacks
-// anything: it is told, and tried again after as many changes more. The caller holds c.write.
+// save saves the graph if it can be saved. A failure loses nothing: it is reported, and the graph is
+// saved after as many changes again. The caller holds c.write.
 func (c *collection) save(ctx context.Context) {
 	if !c.savable() {
 		return
 	}
 	err := c.saveGraph(ctx)
-	if c.write.saveAgain = 0; err != nil && ctx.Err() == nil {
-		c.write.saveAgain = c.write.unsaved + snapshotEvery
-		c.alarm("the indexes cannot be saved, which is tried again later; until then the next opening takes longer, and the log of changes grows: %v", err)
+	if c.write.retrySave = 0; err != nil && ctx.Err() == nil {
+		c.write.retrySave = c.write.unsaved + snapshotEvery
+		c.warn("the indexes cannot be saved, which is tried again later; until then the next opening takes longer, and the log of changes grows: %v", err)
 	}
 }
 
-// saveGraph writes the graph's snapshot, after which the log below it is no longer needed by the
-// graph. The caller holds c.write.
+// saveGraph writes the graph's snapshot and trims the log below what both indexes have made durable.
+// The caller holds c.write.
 func (c *collection) saveGraph(ctx context.Context) error {
 	err := c.graph.WriteSnapshot(filepath.Join(c.dir, graphFile), hnsw.Meta{Seq: c.seq.Load(), StoreID: c.store.ID()})
 	if err != nil {
 		return fmt.Errorf("saving the vector index: %w", err)
 	}
 	c.write.unsaved = 0
-	if err := c.words.Sync(ctx); errors.Is(err, keyword.ErrBroken) {
-		return nil // it is opened again and needs the log
+	if err := c.keyword.Sync(ctx); errors.Is(err, keyword.ErrBroken) {
+		return nil // it needs the log when it is opened again
 	} else if err != nil {
 		return fmt.Errorf("saving the keyword index: %w", err)
 	}
-	if c.rebuild.words.Load() {
-		return nil // a keyword index that is being filled begins again after a crash, but needs what has been written since
+	if c.rebuild.keyword.Load() {
+		return nil // after a crash the rebuild begins again, and needs the changes since
 	}
-	upTo := min(c.seq.Load(), c.words.Seq())
-	if c.write.held != nil {
-		upTo = min(upTo, *c.write.held)
+	upTo := min(c.seq.Load(), c.keyword.Seq())
+	if c.write.pinned != nil {
+		upTo = min(upTo, *c.write.pinned)
 	}
 	return c.store.TrimChanges(ctx, c.id, upTo)
 }
 
-// close stops what runs in the background and saves what makes the next opening fast.
+// close stops the background work and saves the graph.
 func (c *collection) close() error {
+	return c.shut(func() error {
+		if !c.savable() {
+			return nil
+		}
+		return c.saveGraph(context.Background())
+	})
+}
+
+// discard closes a dropped collection without saving its graph.
+func (c *collection) discard() {
+	if err := c.shut(func() error { return nil }); err != nil {
+		c.notify("closing a dropped keyword index: %v", err)
+	}
+}
+
+// shut stops the background work and, once no call uses the indexes, calls last and closes them.
+func (c *collection) shut(last func() error) error {
 	c.end()
 	c.graph.Close()
 	c.use.Lock()
 	defer c.use.Unlock()
 	c.write.Lock()
 	defer c.write.Unlock()
-	var errs []error
-	if c.savable() {
-		errs = append(errs, c.saveGraph(context.Background()))
-	}
-	err := errors.Join(append(errs, c.words.Close())...)
-	if noRoom(err) { // nothing is lost: the next opening replays the log
-		c.tell("no room to save the indexes: the next opening takes longer: %v", err)
+	err := errors.Join(last(), c.keyword.Close())
+	if isNoSpace(err) { // nothing is lost: the next opening replays the log
+		c.notify("no space to save the indexes: the next opening takes longer: %v", err)
 		return nil
 	}
 	return err
 }
 
-// saveDue reports whether so much was written that the graph is to be saved. The caller holds
-// c.write.
+// saveDue reports whether there are enough changes to save the graph. The caller holds c.write.
 func (c *collection) saveDue() bool {
-	return c.write.unsaved >= max(snapshotEvery, c.graph.Len()/snapshotShare, c.write.saveAgain)
+	return c.write.unsaved >= max(snapshotEvery, c.graph.Len()/snapshotShare, c.write.retrySave)
 }
 
 // savable reports whether the graph has something to save and no index lacks a change. The caller
 // holds c.write.
 func (c *collection) savable() bool {
-	return (c.write.unsaved > 0 || c.graph.NewWidths()) && !c.write.behind && c.missed.Load() == nil && c.rebuild.graph.Load() == nil
-}
-
-// discard closes without saving.
-func (c *collection) discard() {
-	c.end()
-	c.graph.Close()
-	c.use.Lock()
-	defer c.use.Unlock()
-	c.write.Lock()
-	defer c.write.Unlock()
-	if err := c.words.Close(); err != nil {
-		c.tell("closing a dropped keyword index: %v", err)
-	}
+	return (c.write.unsaved > 0 || c.graph.NewWidths()) && !c.write.behind && c.stale.Load() == nil && c.rebuild.graph.Load() == nil
 }

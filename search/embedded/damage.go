@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"sync"
 
@@ -12,17 +13,17 @@ import (
 	"searchd/store"
 )
 
-// damage is what is known of a collection's documents with a damaged value. They are told once, and
-// what can be read of the collection is searched:
+// damage holds the documents of a collection with a damaged value, as far as they are known. Each
+// is reported once, and the rest of the collection is searched:
 //
-//  1. One with damaged fields is not shown, and leaves the keyword index when that is made anew.
-//  2. A passage with a damaged vector is not found by it once the graph is made anew.
-//  3. Who asks for such a document by its id, or lists it, gets an error. Put again, with the same
-//     content too, or deleted, it is no longer damaged.
-//  4. A damaged change is none of theirs: the indexes that need it are made anew from the
-//     documents.
+//  1. A document with damaged fields is not shown, and leaves the keyword index when that is
+//     rebuilt.
+//  2. A passage with a damaged vector is not found by it once the graph is rebuilt.
+//  3. Reading such a document by its id, or listing it, returns an error. Writing it again, even with
+//     the same content, or deleting it ends that.
+//  4. A damaged change belongs to no document: indexes that need it are rebuilt.
 //
-// Everything else that is damaged sets the collection apart.
+// Any other damage quarantines the collection.
 type damage struct {
 	mu struct {
 		sync.Mutex
@@ -44,7 +45,7 @@ func (d *damage) note(no uint32, text string) bool {
 	return true
 }
 
-// forget takes note that documents were replaced, deleted, or read whole.
+// forget removes documents that were replaced, deleted, or found to be whole.
 func (d *damage) forget(outcomes []store.Outcome) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -69,7 +70,7 @@ func (d *damage) count() int {
 	return len(d.mu.documents)
 }
 
-// list returns what is known, by the number of the document.
+// list returns what is damaged, by the number of the document.
 func (d *damage) list() (texts []string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -79,27 +80,26 @@ func (d *damage) list() (texts []string) {
 	return texts
 }
 
-// leaveOut notes the document whose fields, or one of whose vectors, err says are damaged, and
-// returns the number that the value is stored under, of the document or a slot. ok is false for
-// every other error. tx is a view of the collection; nil: none is open.
-func (c *collection) leaveOut(tx *store.Tx, err error) (n uint32, ok bool) {
-	n, text := c.noteDamage(tx, err)
-	return n, text != ""
-}
-
-// translate is translate that notes a damaged document and names it.
+// translate is [translate] for errors that may be the damage of a document, which it notes.
 func (c *collection) translate(err error) error {
-	if _, text := c.noteDamage(nil, err); text != "" {
+	if _, text := c.documentDamage(nil, err); text != "" {
 		return &backend.DamagedError{Collection: c.name, Damage: text, Document: true}
 	}
 	return translate(err)
 }
 
-// noteDamage notes the document whose fields, or one of whose vectors, err says are damaged. text
-// is empty for every other error.
-func (c *collection) noteDamage(tx *store.Tx, err error) (n uint32, text string) {
+// noteDamage notes the document whose fields, or one of whose vectors, err reports as damaged, and
+// returns the number of the damaged record, a document's or a slot. ok is false for every other
+// error. tx is an open view of the collection, or nil.
+func (c *collection) noteDamage(tx *store.Tx, err error) (n uint32, ok bool) {
+	n, text := c.documentDamage(tx, err)
+	return n, text != ""
+}
+
+// documentDamage is noteDamage with a description of the damage, empty for every other error.
+func (c *collection) documentDamage(tx *store.Tx, err error) (n uint32, text string) {
 	if err == nil {
-		return 0, "" // often, and without an allocation
+		return 0, "" // the common case, without an allocation
 	}
 	var ce *store.CorruptError
 	if !errors.As(err, &ce) {
@@ -109,84 +109,86 @@ func (c *collection) noteDamage(tx *store.Tx, err error) (n uint32, text string)
 	if !ok {
 		return 0, ""
 	}
-	no, text := owner(c.store, c.id, tx, ce)
-	if text != "" && c.damage.note(no, text) {
-		c.alarm("a document is damaged and left out of searches; put it again, or delete it: %s", text)
+	var no uint32
+	var id, part string
+	find := func(tx *store.Tx) error {
+		if no, id, part = tx.Owner(ce); no == 0 {
+			return store.ErrNotFound
+		}
+		_, err := tx.HeadByNo(no)
+		return err
+	}
+	var findErr error
+	if tx != nil {
+		findErr = find(tx)
+	} else {
+		findErr = c.store.View(context.Background(), c.id, find)
+	}
+	if findErr != nil {
+		return n, ""
+	}
+	text = fmt.Sprintf("document %q, %s: %v", id, part, ce)
+	if c.damage.note(no, text) {
+		c.warn("a document is damaged and left out of searches; put it again, or delete it: %s", text)
 	}
 	return n, text
 }
 
-// owner returns the number of the document that a value other than its record belongs to, and what
-// is wrong with it; 0 where there is none.
-func owner(st *store.Store, collection uint32, tx *store.Tx, ce *store.CorruptError) (no uint32, text string) {
-	var id, part string
-	look := func(tx *store.Tx) error {
-		if no, id, part = tx.Owner(ce); no != 0 {
-			_, err := tx.HeadByNo(no)
-			return err
-		}
-		return nil
-	}
-	var err error
-	if tx != nil {
-		err = look(tx)
-	} else {
-		err = st.View(context.Background(), collection, look)
-	}
-	if err != nil || no == 0 {
-		return 0, ""
-	}
-	return no, fmt.Sprintf("document %q, %s: %v", id, part, ce)
-}
-
-// documents calls fn for the documents that scan finds after a number, without those whose fields
-// are damaged.
-func (c *collection) documents(tx *store.Tx, after uint32, scan func(after uint32, fn func(store.Document) error) error, fn func(store.Document) error, damaged func(no uint32) error) error {
+// skipDamaged calls scan with the number of the first record to read, and again behind each damaged
+// record for which skip returns its number and true.
+func skipDamaged(from uint32, scan func(from uint32) error, skip func(error) (n uint32, ok bool)) error {
 	for {
-		err := scan(after, func(d store.Document) error {
-			after = d.No
-			return fn(d)
-		})
-		no, ok := c.leaveOut(tx, err)
-		if !ok || no <= after {
+		err := scan(from)
+		n, ok := skip(err)
+		if !ok || n < from || n == math.MaxUint32 {
 			return err
 		}
-		after = no
-		if err := damaged(no); err != nil {
-			return err
-		}
+		from = n + 1
 	}
 }
 
-// storedVectors calls fn for the stored vectors from a slot on, without those that are damaged.
-func (c *collection) storedVectors(ctx context.Context, from uint32, fn func(slot uint32, v []float32) error) error {
-	for {
-		err := c.store.Vectors(ctx, c.id, from, fn)
-		slot, ok := c.leaveOut(nil, err)
-		if !ok || slot < from {
-			return err
+// documents calls fn for the documents with numbers greater than after, and damaged for those whose
+// fields are damaged.
+func (c *collection) documents(ctx context.Context, after uint32, fn func(store.Document) error, damaged func(no uint32) error) error {
+	var damagedErr error
+	err := skipDamaged(after+1, func(from uint32) error {
+		return c.store.Documents(ctx, c.id, from-1, fn)
+	}, func(err error) (uint32, bool) {
+		no, ok := c.noteDamage(nil, err)
+		if ok {
+			damagedErr = damaged(no)
 		}
-		from = slot + 1
+		return no, ok && damagedErr == nil
+	})
+	if damagedErr != nil {
+		return damagedErr
 	}
+	return err
 }
 
-// noteLost notes the documents whose vectors the graph lacks because they were damaged when it was
-// made.
-func (c *collection) noteLost(ctx context.Context) error {
+// vectorsFrom calls fn for the stored vectors from a slot on, without damaged ones.
+func (c *collection) vectorsFrom(ctx context.Context, from uint32, fn func(slot uint32, v []float32) error) error {
+	return skipDamaged(from, func(from uint32) error { return c.store.Vectors(ctx, c.id, from, fn) },
+		func(err error) (uint32, bool) { return c.noteDamage(nil, err) })
+}
+
+// noteMissingVectors notes the documents whose vectors the graph lacks because they were damaged
+// when it was built.
+func (c *collection) noteMissingVectors(ctx context.Context) error {
 	if _, live := c.slots.counts(); c.rebuild.graph.Load() != nil || c.graph.Len() == live {
 		return nil
 	}
-	var lacking []uint32
+	var missing []uint32
 	for slot := range c.slots.end() {
 		if _, _, ok := c.slots.document(slot); ok && !c.graph.Contains(slot) {
-			lacking = append(lacking, slot)
+			missing = append(missing, slot)
 		}
 	}
-	return c.stored().Read(ctx, lacking, func(int, []float32) {})
+	return c.storedVectors().Read(ctx, missing, func(int, []float32) {})
 }
 
-// logDamaged reports whether a change of the log is damaged.
-func logDamaged(err error) bool {
+// isLogDamage reports whether an error is a damaged record of the change log.
+func isLogDamage(err error) bool {
 	var ce *store.CorruptError
 	return errors.As(err, &ce) && ce.OfLog()
 }

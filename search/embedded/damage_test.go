@@ -55,7 +55,7 @@ func TestDamagedDocumentIsLeftOut(t *testing.T) {
 				if m, err := on(b).Words(ctx, "bad", backend.Words{Text: "text"}, 3, nil); err != nil || len(m.Matches) != tt.words || m.Partial {
 					t.Errorf("%s: Words = %v, %v, want %d", when, m, err, tt.words)
 				}
-				docs, err := on(b).Fetch(ctx, "bad", []backend.Ref{1, 2, 3})
+				docs, err := on(b).Documents(ctx, "bad", []backend.Ref{1, 2, 3})
 				if err != nil || docs[0] == nil || docs[2] == nil || (docs[1] == nil) != (tt.words == 2) {
 					t.Errorf("%s: Fetch = %v, %v", when, docs, err)
 				}
@@ -67,7 +67,7 @@ func TestDamagedDocumentIsLeftOut(t *testing.T) {
 				}
 			}
 			c := b.mu.byName["bad"]
-			c.rebuild.wait.Wait()
+			c.rebuild.fillers.Wait()
 			served("opened")
 			if err := b.Close(); err != nil {
 				t.Fatal(err)
@@ -76,14 +76,14 @@ func TestDamagedDocumentIsLeftOut(t *testing.T) {
 			if b, err = Open(dir, Options{RebuildFrom: tt.from, Alarm: alarms.tell}); err != nil {
 				t.Fatal(err)
 			}
-			b.mu.byName["bad"].rebuild.wait.Wait()
+			b.mu.byName["bad"].rebuild.fillers.Wait()
 			served("opened again")
 			if tt.words == 2 {
 				var damaged *backend.DamagedError
 				if _, err := on(b).Lookup(ctx, "bad", []string{"d0", "d1"}); !errors.As(err, &damaged) || !damaged.Document || !strings.Contains(err.Error(), tt.says) {
 					t.Errorf("Lookup: %v", err)
 				}
-				if _, _, err := on(b).List(ctx, "bad", "", 10); !errors.As(err, &damaged) || !damaged.Document {
+				if _, err := b.List(ctx, backend.ListRequest{Collection: "bad", Limit: 10}); !errors.As(err, &damaged) || !damaged.Document {
 					t.Errorf("List: %v", err)
 				}
 			} else if d, err := on(b).Lookup(ctx, "bad", []string{"d1"}); err != nil || d[0].Hash != [32]byte{} {
@@ -118,7 +118,7 @@ func TestDamageAmongSearches(t *testing.T) {
 	}
 	defer b.Close()
 	b.mu.byName["bad"].damage = damage{} // as if it were not known
-	docs, err := on(b).Fetch(t.Context(), "bad", []backend.Ref{1, 2, 3})
+	docs, err := on(b).Documents(t.Context(), "bad", []backend.Ref{1, 2, 3})
 	if err != nil || docs[0] == nil || docs[1] != nil || docs[2] == nil {
 		t.Errorf("Fetch = %v, %v", docs, err)
 	}
@@ -143,7 +143,7 @@ func TestDamagedChange(t *testing.T) {
 		if err := on(b).Create(t.Context(), "docs", backend.Config{Dimension: 2, Language: "en", Payload: json.RawMessage("{}")}); err != nil {
 			t.Fatal(err)
 		}
-		if err := on(b).Keep(t.Context(), "docs", 0); err != nil {
+		if _, err := b.Changes(t.Context(), backend.ChangesRequest{Collection: "docs", Keep: true}); err != nil {
 			t.Fatal(err)
 		}
 		colour(t, b, "d0", "red")
@@ -157,7 +157,7 @@ func TestDamagedChange(t *testing.T) {
 		if b, err = Open(dir, Options{}); err != nil {
 			t.Fatal(err)
 		}
-		if err := on(b).Keep(t.Context(), "docs", 0); err != nil {
+		if _, err := b.Changes(t.Context(), backend.ChangesRequest{Collection: "docs", Keep: true}); err != nil {
 			t.Fatal(err)
 		}
 		colour(t, b, "d1", "blue")

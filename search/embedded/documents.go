@@ -13,8 +13,8 @@ import (
 	"searchd/store"
 )
 
-// Apply commits the writes of one call in one transaction and then brings the derived indexes up to
-// date. A derived index that fails catches up later: the writes are committed all the same.
+// Apply commits the writes of one call in one transaction and then updates the derived indexes. A
+// derived index that fails catches up later: the writes are committed all the same.
 func (b *Backend) Apply(ctx context.Context, r backend.ApplyRequest) ([]backend.Outcome, error) {
 	c, release, err := b.collection(ctx, r.Collection)
 	if err != nil {
@@ -32,18 +32,24 @@ func (b *Backend) Apply(ctx context.Context, r backend.ApplyRequest) ([]backend.
 	}
 	out := make([]backend.Outcome, len(outcomes))
 	for i, o := range outcomes {
-		out[i] = backend.Outcome{Status: statusOf(o.Status), Revision: o.Revision}
+		out[i] = backend.Outcome{Status: statuses[o.Status], Revision: o.Revision}
 	}
 	return out, nil
 }
 
-// commit commits writes, and then brings the derived indexes up to date: ctx must not stop that.
+// statuses are the statuses of the store as those of package backend.
+var statuses = [...]backend.Status{
+	store.Created: backend.Created, store.Updated: backend.Updated, store.Deleted: backend.Deleted,
+	store.Unchanged: backend.Unchanged, store.Missing: backend.Missing, store.Conflict: backend.Conflict,
+}
+
+// commit commits writes and then updates the derived indexes, whether or not ctx ends meanwhile.
 func (c *collection) commit(ctx context.Context, writes []backend.Write) ([]store.Outcome, error) {
 	batch := storeWrites(writes)
 	c.write.Lock()
 	defer c.write.Unlock()
-	c.keepLeaving(ctx, writes)
-	defer c.leaving.set(nil)
+	c.keepReplaced(ctx, writes)
+	defer c.replaced.set(nil)
 	before := c.seq.Load()
 	outcomes, seq, err := c.store.Apply(ctx, c.id, batch)
 	if err != nil {
@@ -53,13 +59,13 @@ func (c *collection) commit(ctx context.Context, writes []backend.Write) ([]stor
 	c.damage.forget(outcomes)
 	if err := c.index(context.WithoutCancel(ctx), writes, outcomes, before, seq); err != nil {
 		c.write.behind = true
-		c.alarm("a derived index is behind until the next opening: %v", err)
+		c.warn("a derived index is behind until the next opening: %v", err)
 	}
 	return outcomes, nil
 }
 
-// checkVectors refuses what the graph would not take: once the store has it, no opening could bring
-// it into the graph.
+// checkVectors rejects vectors that the graph would not take: once the store had them, no opening
+// could bring them into the graph.
 func checkVectors(w backend.Write, dimension int) error {
 	if w.Delete {
 		return nil
@@ -78,7 +84,7 @@ func checkVectors(w backend.Write, dimension int) error {
 	return nil
 }
 
-// storeWrites are writes as the store takes them.
+// storeWrites converts writes to those of the store.
 func storeWrites(writes []backend.Write) []store.Write {
 	batch := make([]store.Write, len(writes))
 	for i, w := range writes {
@@ -94,51 +100,52 @@ func storeWrites(writes []backend.Write) []store.Write {
 // index applies committed writes, the changes after before up to seq, to the slot table, the graph
 // and the keyword index. The caller holds c.write.
 //
-//  1. What is gone leaves the slot table and the graph; what is new comes into the table.
-//  2. The new vectors come into the graph. Those of documents that are replaced are not seen: the
-//     table has the old slots.
-//  3. The table takes the new slots of these for the old, and the graph drops the old. It does so
-//     after an error too, as the store has the old ones no more.
-//  4. The keyword index.
+//  1. Deleted documents leave the slot table and the graph; new ones enter the table.
+//  2. The graph gets the new vectors. Those of replaced documents are not found yet, since the table
+//     has the old slots.
+//  3. The table replaces the old slots of these, and the graph drops them. This happens after an
+//     error too, since the store no longer has the old vectors.
+//  4. The keyword index gets the changes.
 func (c *collection) index(ctx context.Context, writes []backend.Write, outcomes []store.Outcome, before, seq uint64) error {
 	moves := movesOf(outcomes)
-	replaced := slices.DeleteFunc(slices.Clone(moves), func(m move) bool { return !m.was || !m.there })
-	others := slices.DeleteFunc(slices.Clone(moves), func(m move) bool { return m.was && m.there })
+	var replaced, others []move
+	for _, m := range moves {
+		if m.existed && m.exists {
+			replaced = append(replaced, m)
+		} else {
+			others = append(others, m)
+		}
+		c.write.unsaved += max(1, len(m.slots))
+	}
 	c.move(others)
 	slots, vectors := newVectors(writes, outcomes, moves)
-	c.write.unsaved += len(slots)
-	for _, m := range moves {
-		if len(m.now) == 0 {
-			c.write.unsaved++
-		}
-	}
 	err := c.graph.AddBatch(ctx, slots, vectors, 0)
 	c.move(replaced)
-	if have := c.words.Seq(); have != before {
-		seq = have // it lacks an earlier change, or is being filled: what it says it has applied must be without holes
+	if have := c.keyword.Seq(); have != before {
+		seq = have // it lacks an earlier change, or is being filled: what it records must have no holes
 	}
-	err = errors.Join(err, c.applyWords(ctx, c.entries(writes, outcomes), seq))
+	err = errors.Join(err, c.applyKeyword(ctx, c.entries(writes, outcomes), seq))
 	if err == nil && c.saveDue() {
 		c.save(ctx)
 	}
 	return err
 }
 
-// move makes moves in the slot table, and deletes the old slots from the graph.
+// move applies moves to the slot table and deletes the old slots from the graph.
 func (c *collection) move(moves []move) {
 	c.slots.apply(moves)
 	for _, m := range moves {
-		for _, s := range m.old {
+		for _, s := range m.oldSlots {
 			c.graph.Delete(s)
 		}
 	}
 }
 
-// newVectors returns the slots that moves end with, and their vectors.
+// newVectors returns the slots after moves, and their vectors.
 func newVectors(writes []backend.Write, outcomes []store.Outcome, moves []move) (slots []uint32, vectors [][]float32) {
-	live := map[uint32]bool{} // an id written twice in one call: only its last slots are
+	live := map[uint32]bool{} // of an id that is written twice in one call, the last slots alone
 	for _, m := range moves {
-		for _, s := range m.now {
+		for _, s := range m.slots {
 			live[s] = true
 		}
 	}
@@ -152,7 +159,7 @@ func newVectors(writes []backend.Write, outcomes []store.Outcome, moves []move) 
 	return slots, vectors
 }
 
-// entries are committed writes as the keyword index takes them.
+// entries converts committed writes to entries of the keyword index.
 func (c *collection) entries(writes []backend.Write, outcomes []store.Outcome) (entries []keyword.Entry) {
 	for i, o := range outcomes {
 		switch o.Status {
@@ -163,24 +170,6 @@ func (c *collection) entries(writes []backend.Write, outcomes []store.Outcome) (
 		}
 	}
 	return entries
-}
-
-func statusOf(s store.Status) backend.Status {
-	switch s {
-	case store.Created:
-		return backend.Created
-	case store.Updated:
-		return backend.Updated
-	case store.Unchanged:
-		return backend.Unchanged
-	case store.Deleted:
-		return backend.Deleted
-	case store.Missing:
-		return backend.Missing
-	case store.Conflict:
-		return backend.Conflict
-	}
-	panic(fmt.Sprintf("embedded: unknown status %d of the store", s))
 }
 
 // Lookup returns documents by id, a page of the first of them.
@@ -213,7 +202,7 @@ func (c *collection) vectorsOf(tx *store.Tx, d store.Document) (vectors [][]floa
 	vectors = make([][]float32, len(d.Passages))
 	for i, p := range d.Passages {
 		if vectors[i], err = tx.Vector(p.Slot, nil); err != nil {
-			if _, ok := c.leaveOut(tx, err); ok {
+			if _, ok := c.noteDamage(tx, err); ok {
 				err = store.ErrNotFound
 			}
 			return nil, err
@@ -222,16 +211,17 @@ func (c *collection) vectorsOf(tx *store.Tx, d store.Document) (vectors [][]floa
 	return vectors, nil
 }
 
-// read returns n documents, nil where get finds none, or the first of them: a page ends at
+// read returns a page of n documents, nil where get returns store.ErrNotFound. A page ends at
 // backend.PageBytes.
 func (c *collection) read(ctx context.Context, n int, get func(tx *store.Tx, i int) (*backend.Document, error)) ([]*backend.Document, error) {
+	const contextInterval = 1024 // documents between two looks at the context
 	out := make([]*backend.Document, 0, n)
 	if n == 0 {
 		return out, nil
 	}
 	err := c.store.View(ctx, c.id, func(tx *store.Tx) error {
 		for size := 0; len(out) < n && size < backend.PageBytes; {
-			if len(out)%readStep == 0 && ctx.Err() != nil {
+			if len(out)%contextInterval == 0 && ctx.Err() != nil {
 				return ctx.Err()
 			}
 			d, err := get(tx, len(out))
@@ -247,11 +237,8 @@ func (c *collection) read(ctx context.Context, n int, get func(tx *store.Tx, i i
 	return out, c.translate(err)
 }
 
-// readStep is how many documents are read between two looks at whether anybody still wants them.
-const readStep = 1024
-
-// document returns a stored document. One with a damaged value has no hash: writing the same
-// content repairs it.
+// document converts a stored document. One with a damaged value gets no hash, so that writing the
+// same content again repairs it.
 func (c *collection) document(d store.Document) *backend.Document {
 	out := &backend.Document{Ref: refOf(d.No), ID: d.ID, Revision: d.Revision, Hash: d.Hash, Fields: d.Fields}
 	if c.damage.has(d.No) {
@@ -264,49 +251,39 @@ func (c *collection) document(d store.Document) *backend.Document {
 	return out
 }
 
-// List returns documents in the order of their numbers. The cursor is the last number, opaque to
-// callers.
+// refOf returns the ref of a document number.
+func refOf(no uint32) backend.Ref { return backend.Ref(no) }
+
+// List returns a page of documents in the order of their numbers. Its cursor encodes the last one.
 func (b *Backend) List(ctx context.Context, r backend.ListRequest) (out backend.ListResponse, err error) {
 	c, release, err := b.collection(ctx, r.Collection)
 	if err != nil {
 		return out, err
 	}
 	defer release()
+	after := uint32(0)
+	if r.Cursor != "" {
+		raw, err := base64.RawURLEncoding.DecodeString(r.Cursor)
+		if err == nil && len(raw) == 4 {
+			after = binary.BigEndian.Uint32(raw)
+		}
+		if after == 0 { // no document has this number
+			return out, fmt.Errorf("%w: cursor %.40q: allowed: the next cursor of the page before", backend.ErrInvalid, r.Cursor)
+		}
+	}
 	scan := c.store.Documents
 	if r.NoFields {
 		scan = c.store.Heads
 	}
-	out.Next, err = page(r.Cursor, r.Limit, func(from uint32, fn func(store.Document) error) error { return scan(ctx, c.id, from, fn) },
-		func(d store.Document) int {
-			out.Documents = append(out.Documents, c.document(d))
-			return out.Documents[len(out.Documents)-1].Size()
-		})
-	return out, c.translate(err)
-}
-
-// page takes documents after a cursor of those that scan tells of, limit of them or fewer that
-// together have backend.PageBytes by what take says of each, and returns the cursor of the page
-// that follows; empty where none does.
-func page(cursor string, limit int, scan func(from uint32, fn func(store.Document) error) error, take func(d store.Document) (size int)) (next string, err error) {
-	from := uint32(0)
-	if cursor != "" {
-		raw, err := base64.RawURLEncoding.DecodeString(cursor)
-		if err != nil || len(raw) != 4 {
-			return "", fmt.Errorf("%w: cursor %.40q: allowed: what the page before gave as its next cursor", backend.ErrInvalid, cursor)
-		}
-		if from = binary.BigEndian.Uint32(raw); from == 0 { // no document has this number
-			return "", fmt.Errorf("%w: cursor %.40q: allowed: what the page before gave as its next cursor", backend.ErrInvalid, cursor)
-		}
-	}
-	n, size := 0, 0
-	err = scan(from, func(d store.Document) error {
-		if n == limit || size >= backend.PageBytes {
-			next = base64.RawURLEncoding.EncodeToString(binary.BigEndian.AppendUint32(nil, from))
+	size := 0
+	err = scan(ctx, c.id, after, func(d store.Document) error {
+		if len(out.Documents) == r.Limit || size >= backend.PageBytes {
+			out.Next = base64.RawURLEncoding.EncodeToString(binary.BigEndian.AppendUint32(nil, after))
 			return store.ErrStop
 		}
-		n, from = n+1, d.No
-		size += take(d)
+		doc := c.document(d)
+		out.Documents, size, after = append(out.Documents, doc), size+doc.Size(), d.No
 		return nil
 	})
-	return next, err
+	return out, c.translate(err)
 }

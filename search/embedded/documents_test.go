@@ -79,8 +79,8 @@ func TestFoundWhileReplaced(t *testing.T) {
 							m, err := on(b).Nearest(t.Context(), "docs", stays, 1, sel)
 							ok = err == nil && len(m) == 1 && m[0].Cosine > 0.999
 						case 3:
-							m, err := on(b).Cosines(t.Context(), "docs", stays, refs)
-							ok = err == nil && len(m[0]) == 1 && m[0][0] > 0.999
+							m, err := b.Fetch(t.Context(), backend.FetchRequest{Collection: "docs", Refs: refs, Vector: stays})
+							ok = err == nil && len(m.Cosines[0]) == 1 && m.Cosines[0][0] > 0.999
 						}
 						if !ok {
 							lost[way].Add(1)
@@ -99,7 +99,7 @@ func TestFoundWhileReplaced(t *testing.T) {
 				}
 				last := l.write("d9")
 				writes = append(writes, last)
-				l.applyAll(t, b, writes)
+				l.apply(t, b, writes)
 			}
 			close(done)
 			searchers.Wait()
@@ -112,7 +112,7 @@ func TestFoundWhileReplaced(t *testing.T) {
 			if !tc.rebuild {
 				sound(t, b)
 			}
-			if n := len(c.leaving.all()); n > 0 {
+			if n := len(c.replaced.all()); n > 0 {
 				t.Errorf("%d vectors are kept", n)
 			}
 		})

@@ -1,19 +1,19 @@
-// Package embedded is the default backend: documents and vectors in bbolt, which alone is the
-// truth, an HNSW graph and a bleve index beside it, both derived.
+// Package embedded is the default backend: documents and vectors in bbolt, the source of truth,
+// and beside it two derived indexes, an HNSW graph and a bleve index.
 //
 // Invariants:
-//  1. A write is acknowledged when bbolt has committed it, never before.
-//  2. Each derived index records the sequence number up to which it has applied every change: it
-//     may be behind, never ahead, never with holes. Opening replays what is missing from the change
-//     log. A document that the mapping refuses is told and left out.
-//  3. A derived index that cannot be read, or belongs to another store, is set aside and rebuilt
+//  1. A write is acknowledged after bbolt has committed it, never before.
+//  2. Each derived index records the sequence number up to which it has applied every change. It
+//     may be behind, never ahead, and never has holes. Opening replays what is missing from the
+//     change log. A document that the mapping rejects is reported and left out.
+//  3. A derived index that cannot be read, or belongs to another store, is quarantined and rebuilt
 //     from bbolt; it is never repaired in place.
-//  4. What a derived index finds is fetched from bbolt before it is shown: a stale index shows no
-//     deleted text. What it lacks while it is rebuilt, or cannot write, is found in bbolt, or, for
-//     words, missed with a notice.
-//  5. A document with a damaged value is told and left out until it is written again. A collection
-//     that needs a damaged value of bbolt to open, its record in the catalog for one, is set apart:
-//     the others serve, and it can be listed and dropped.
+//  4. What a derived index finds is fetched from bbolt before it is shown, so that a stale index
+//     shows no deleted text. Vectors that the graph lacks are found by a scan of bbolt; answers
+//     that may lack documents of the keyword index are marked as partial.
+//  5. A document with a damaged value is reported and left out until it is written again. A
+//     collection that needs a damaged value to open is quarantined: it can be listed and dropped,
+//     and the others serve.
 //  6. The change log is trimmed only below what every derived index has made durable.
 package embedded
 
@@ -32,16 +32,16 @@ import (
 	"searchd/store"
 )
 
-// Options of [Open]. The zero value is the documented default.
+// Options tunes [Open]. The zero value is the documented default.
 type Options struct {
-	Notice func(text string) // told of repairs and rebuilds, from any goroutine; default: nobody
-	Alarm  func(text string) // told of what an operator must look at; default: Notice
+	Notice func(text string) // receives repairs and rebuilds, from any goroutine; default: nobody
+	Alarm  func(text string) // receives what an operator must look at; default: Notice
 
-	// RebuildFrom is how many passages, or documents, an index may lack for the opening to wait for
-	// them. What lacks more is filled while the collection serves. 0: 20,000.
+	// RebuildFrom is how many passages, or documents, an index may lack for Open to add them before
+	// it returns. An index that lacks more is filled in the background. 0: 20,000.
 	RebuildFrom int
 
-	MustExist bool // a folder without a store is refused, with store.ErrNoStore, instead of getting one
+	MustExist bool // return store.ErrNoStore for a folder without a store instead of creating one
 }
 
 // Backend keeps everything in one data folder. It is safe for concurrent use.
@@ -53,45 +53,47 @@ type Backend struct {
 
 	rebuildFrom int
 
-	names   nameLocks    // one change of what a name leads to at a time
-	changes sync.RWMutex // held for reading by what makes, changes or drops a collection, so that Close waits for it
+	names   nameLocks    // held while a collection is created, changed or dropped
+	changes sync.RWMutex // held for reading meanwhile, so that Close waits
 
-	closing chan struct{}  // closed by Close
-	stop    func()         // closes it
-	again   sync.WaitGroup // for openAgain, and what a drop leaves to do
+	closing    chan struct{}  // closed by stop
+	stop       func()         // the first step of Close
+	background sync.WaitGroup // retries of quarantined collections, and cleaning up after drops
 
 	mu struct { // held for moments only
 		sync.RWMutex
-		byName map[string]*collection
-		apart  map[string]*apart        // those that cannot be opened
-		moving map[string]chan struct{} // names whose collection is being opened anew; closed when that is done
-		closed bool
+		byName      map[string]*collection
+		quarantined map[string]*quarantined
+		reopening   map[string]chan struct{} // closed when the collection has been reopened
+		closed      bool
 	}
 }
 
 var _ backend.Backend = (*Backend)(nil)
 
+const _ = uint(store.MaxPassages - backend.MaxPassages) // the store takes as many
+
 // indexFolder holds the derived indexes, a folder per collection.
 const indexFolder = "indexes"
 
-// storeOptions are those of a data folder. Beside its store it has the derived indexes, and what
-// the engine and ingest keep there: where they are, a missing store was lost, and an empty one in
-// its place would only hide it.
+// storeOptions returns the options of a data folder's store. Where there are derived indexes, or
+// files of the engine or of ingest, but no store, the store was lost: creating an empty one would
+// hide that.
 func storeOptions(mustExist bool) store.Options {
 	return store.Options{MustExist: mustExist, Remains: []string{indexFolder, "snapshots", "ingest"}}
 }
 
-// Open opens the data folder, made if it is missing unless o.MustExist, and brings the derived
-// indexes up to date.
+// Open is [OpenContext] without a context.
 func Open(dir string, o Options) (*Backend, error) { return OpenContext(context.Background(), dir, o) }
 
-// OpenContext is Open that the end of ctx stops; the next opening goes on.
+// OpenContext opens the data folder and brings the derived indexes up to date. It creates a missing
+// folder unless o.MustExist. If ctx ends first, the next opening continues where this one stopped.
 func OpenContext(ctx context.Context, dir string, o Options) (*Backend, error) {
 	st, err := store.Open(dir, storeOptions(o.MustExist))
 	if err != nil {
 		return nil, err
 	}
-	b := &Backend{dir: dir, store: st, notice: o.Notice, rebuildFrom: o.RebuildFrom}
+	b := &Backend{dir: dir, store: st, notice: o.Notice, alarm: o.Alarm, rebuildFrom: o.RebuildFrom}
 	b.closing = make(chan struct{})
 	b.stop = sync.OnceFunc(func() { close(b.closing) })
 	if b.rebuildFrom <= 0 {
@@ -100,12 +102,12 @@ func OpenContext(ctx context.Context, dir string, o Options) (*Backend, error) {
 	if b.notice == nil {
 		b.notice = func(string) {}
 	}
-	b.mu.byName, b.mu.apart, b.mu.moving = map[string]*collection{}, map[string]*apart{}, map[string]chan struct{}{}
+	if b.alarm == nil {
+		b.alarm = b.notice
+	}
+	b.mu.byName, b.mu.quarantined, b.mu.reopening = map[string]*collection{}, map[string]*quarantined{}, map[string]chan struct{}{}
 	if st.Created() {
 		b.notice("new data folder " + dir)
-	}
-	if b.alarm = o.Alarm; b.alarm == nil {
-		b.alarm = b.notice
 	}
 	if err := b.openAll(ctx); err != nil {
 		return nil, errors.Join(err, b.Close())
@@ -122,45 +124,37 @@ func (b *Backend) openAll(ctx context.Context) error {
 	known := map[string]bool{}
 	for _, sc := range list {
 		known[filepath.Base(b.folder(sc.ID))] = true
-		opened := b.tellOpening(sc.Name)
+		stop := b.reportOpening(sc.Name)
 		c, err := b.openCollection(ctx, sc, b.rebuildFrom)
-		opened()
-		var a *apart
+		stop()
 		switch {
-		case errors.Is(err, store.ErrCorrupt):
-			a = b.setApart(sc, err)
-		case noRoom(err):
-			a = b.setApartUnopened(sc, err)
-		case err != nil:
+		case err == nil:
+			b.setCollection(sc.Name, c, nil)
+		case errors.Is(err, store.ErrCorrupt), isNoSpace(err):
+			b.setCollection(sc.Name, nil, b.quarantine(sc, err))
+		default:
 			return fmt.Errorf("collection %s: %w", sc.Name, err)
 		}
-		b.mu.Lock() // openAgain looks
-		if a != nil {
-			b.mu.apart[sc.Name] = a
-		} else {
-			b.mu.byName[sc.Name] = c
-		}
-		b.mu.Unlock()
 	}
 	if damaged != nil {
 		for _, d := range damaged.Damaged {
 			known[filepath.Base(b.folder(d.ID))] = true
-			b.setApartUnread(d)
+			b.quarantineUnread(d)
 		}
 	}
 	b.removeOrphans(known)
 	return nil
 }
 
-// openingTold is how often it is told that a collection is still being opened.
-var openingTold = 10 * time.Second
+// openingInterval is how often Open reports that it is still opening a collection.
+var openingInterval = 10 * time.Second
 
-// tellOpening tells that a collection is being opened for as long as it takes, until it is stopped.
-func (b *Backend) tellOpening(name string) (stop func()) {
+// reportOpening reports now and then that a collection is being opened, until stop is called.
+func (b *Backend) reportOpening(name string) (stop func()) {
 	began, done := time.Now(), make(chan struct{})
 	var wait sync.WaitGroup
 	wait.Go(func() {
-		t := time.NewTicker(openingTold)
+		t := time.NewTicker(openingInterval)
 		defer t.Stop()
 		for {
 			select {
@@ -177,22 +171,22 @@ func (b *Backend) tellOpening(name string) (stop func()) {
 	}
 }
 
-// removeOrphans removes the indexes of collections that were dropped when the program ended between
-// the two steps of a drop.
+// removeOrphans removes the indexes of collections that were dropped from the store when the
+// program ended before it could remove these.
 func (b *Backend) removeOrphans(known map[string]bool) {
 	entries, err := os.ReadDir(filepath.Join(b.dir, indexFolder))
 	if err != nil {
 		return
 	}
 	for _, e := range entries {
-		if !known[e.Name()] && !strings.Contains(e.Name(), setAsideMark) {
+		if !known[e.Name()] && !strings.Contains(e.Name(), quarantineMark) {
 			b.notice("removing the indexes of a dropped collection: " + e.Name())
 			os.RemoveAll(filepath.Join(b.dir, indexFolder, e.Name()))
 		}
 	}
 }
 
-// Close saves the graphs, so that the next opening need not replay, and releases the folder.
+// Close saves the graphs, so that the next opening has nothing to replay, and releases the folder.
 func (b *Backend) Close() error {
 	b.stop()
 	b.changes.Lock()
@@ -204,16 +198,15 @@ func (b *Backend) Close() error {
 	if closed {
 		return nil
 	}
-	b.again.Wait()
+	b.background.Wait()
 	var errs []error
-	for _, c := range b.mu.byName { // nobody changes it any more
+	for _, c := range b.mu.byName { // it no longer changes
 		errs = append(errs, c.close())
 	}
 	return errors.Join(append(errs, b.store.Close())...)
 }
 
-// translate gives the errors of the store and of the keyword index the names that they have in
-// package backend.
+// translate wraps errors of the store and of the keyword index in those of package backend.
 func translate(err error) error {
 	for _, pair := range [...]struct{ from, to error }{
 		{store.ErrNoCollection, backend.ErrCollectionNotFound},

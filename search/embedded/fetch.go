@@ -15,7 +15,7 @@ import (
 	"searchd/store"
 )
 
-// Fetch returns what is known of given documents and passages.
+// Fetch returns what the request asks for of documents and passages.
 func (b *Backend) Fetch(ctx context.Context, r backend.FetchRequest) (out backend.FetchResponse, err error) {
 	c, release, err := b.collection(ctx, r.Collection)
 	if err != nil {
@@ -46,20 +46,18 @@ func (b *Backend) Fetch(ctx context.Context, r backend.FetchRequest) (out backen
 	return out, c.passages(ctx, r, &out)
 }
 
-// fetch returns a page of the first documents of refs, nil for one that is gone, or whose fields
-// are damaged.
+// fetch returns a page of documents, nil for a missing one and one with damaged fields.
 func (c *collection) fetch(ctx context.Context, refs []backend.Ref) ([]*backend.Document, error) {
 	return c.read(ctx, len(refs), func(tx *store.Tx, i int) (*backend.Document, error) {
 		d, err := tx.DocumentByNo(refs[i].Number())
-		if _, ok := c.leaveOut(tx, err); ok {
+		if _, ok := c.noteDamage(tx, err); ok {
 			err = store.ErrNotFound
 		}
 		return c.document(d), err
 	})
 }
 
-// cosinesOf returns the cosines of q with every passage of each document; nil where the document is
-// gone.
+// cosinesOf returns the cosines of q with every passage of each document; nil for a missing one.
 func (c *collection) cosinesOf(ctx context.Context, q []float32, refs []backend.Ref) ([][]float64, error) {
 	for again := 0; ; again++ {
 		version := c.slots.version()
@@ -70,7 +68,7 @@ func (c *collection) cosinesOf(ctx context.Context, q []float32, refs []backend.
 	}
 }
 
-// cosines is cosinesOf as the slot table is now. whole is false where a vector of it was not found.
+// cosines is one attempt of cosinesOf. whole is false if a vector was not found.
 func (c *collection) cosines(ctx context.Context, q []float32, refs []backend.Ref) (out [][]float64, whole bool, err error) {
 	var slots []uint32
 	var document []int // by place in slots
@@ -106,7 +104,7 @@ func (c *collection) cosines(ctx context.Context, q []float32, refs []backend.Re
 func (c *collection) scores(ctx context.Context, r backend.FetchRequest, out *backend.FetchResponse) (err error) {
 	q := c.query(*r.Words)
 	if r.Scores {
-		if out.Scores, err = c.words.Score(ctx, q, numbers(r.Refs)); err != nil {
+		if out.Scores, err = c.keyword.Score(ctx, q, numbers(r.Refs)); err != nil {
 			return queryError(err)
 		}
 	}
@@ -124,7 +122,7 @@ func (c *collection) scores(ctx context.Context, r backend.FetchRequest, out *ba
 	if len(explained) == 0 {
 		return nil
 	}
-	terms, err := c.words.Explain(ctx, q, explained)
+	terms, err := c.keyword.Explain(ctx, q, explained)
 	if err != nil {
 		return fmt.Errorf("explaining scores: %w", queryError(err))
 	}
@@ -132,7 +130,7 @@ func (c *collection) scores(ctx context.Context, r backend.FetchRequest, out *ba
 		list := make([]backend.TermScore, len(own))
 		for j, t := range own {
 			list[j] = backend.TermScore(t)
-			list[j].Field = named(t.Field)
+			list[j].Field = fieldName(t.Field)
 		}
 		out.Terms[places[k]] = list
 	}
@@ -147,17 +145,16 @@ func numbers(refs []backend.Ref) []uint32 {
 	return nos
 }
 
-// values sets what documents hold. It takes a document whose changes the keyword index lacks for
-// one without values.
+// values sets the values of documents. A stale document counts as one without values.
 func (c *collection) values(ctx context.Context, r backend.FetchRequest, out *backend.FetchResponse) error {
 	docs := roaring.New()
 	docs.AddMany(numbers(r.Refs))
-	docs, err := c.known(ctx, docs)
+	docs, err := c.withoutStale(ctx, docs)
 	if err != nil {
 		return err
 	}
 	if r.First != "" {
-		values, err := c.words.Firsts(ctx, r.First, docs)
+		values, err := c.keyword.Firsts(ctx, r.First, docs)
 		if err != nil {
 			return queryError(err)
 		}
@@ -175,7 +172,7 @@ func (c *collection) values(ctx context.Context, r backend.FetchRequest, out *ba
 		}
 		for _, f := range r.Numbers {
 			list := make([]backend.Number, 0, len(r.Refs))
-			err := c.words.Numbers(ctx, f.Field, f.Dates, docs, func(no uint32, value float64) {
+			err := c.keyword.Numbers(ctx, f.Field, f.Dates, docs, func(no uint32, value float64) {
 				list = append(list, backend.Number{Index: at[no], Value: value})
 			})
 			if err != nil {
@@ -189,7 +186,7 @@ func (c *collection) values(ctx context.Context, r backend.FetchRequest, out *ba
 		if err != nil {
 			return c.translate(err)
 		}
-		passing, err := c.words.Passing(ctx, wanted, docs)
+		passing, err := c.keyword.Passing(ctx, wanted, docs)
 		if err != nil {
 			return err
 		}
@@ -202,7 +199,7 @@ func (c *collection) values(ctx context.Context, r backend.FetchRequest, out *ba
 	return nil
 }
 
-// passages sets what was asked for of passages.
+// passages sets what the request asks for of passages.
 func (c *collection) passages(ctx context.Context, r backend.FetchRequest, out *backend.FetchResponse) (err error) {
 	if r.Names {
 		out.Names = c.names(r.Passages)
@@ -218,14 +215,14 @@ func (c *collection) passages(ctx context.Context, r backend.FetchRequest, out *
 	return err
 }
 
-// slotOf returns the slot of a passage; false where it is gone.
+// slotOf returns the slot of a passage; false for a missing one.
 func (c *collection) slotOf(p backend.PassageRef) (uint32, bool) {
 	r := c.slots.slots(p.Ref.Number())
 	return r.first + uint32(p.Ordinal), p.Ordinal >= 0 && p.Ordinal < int(r.n)
 }
 
-// names returns a name for the content of each passage: neither slots nor the numbers of
-// collections are used again.
+// names returns a name for the content of each passage. Neither slots nor collection numbers are
+// reused.
 func (c *collection) names(passages []backend.PassageRef) []uint64 {
 	out := make([]uint64, len(passages))
 	for i, p := range passages {
@@ -236,7 +233,7 @@ func (c *collection) names(passages []backend.PassageRef) []uint64 {
 	return out
 }
 
-// passageVectors returns the vector of each passage; nil where it is gone.
+// passageVectors returns the vector of each passage; nil for a missing one.
 func (c *collection) passageVectors(ctx context.Context, passages []backend.PassageRef) ([][]float32, error) {
 	var slots []uint32
 	var at []int // by place in slots
@@ -250,7 +247,7 @@ func (c *collection) passageVectors(ctx context.Context, passages []backend.Pass
 	return out, err
 }
 
-// passageTexts returns the text of each passage, none where its document was written meanwhile.
+// passageTexts returns the text of each passage, none if its document was written meanwhile.
 func (c *collection) passageTexts(ctx context.Context, passages []backend.PassageRef) ([]backend.PassageText, error) {
 	out := make([]backend.PassageText, len(passages))
 	before := c.names(passages)
@@ -260,7 +257,7 @@ func (c *collection) passageTexts(ctx context.Context, passages []backend.Passag
 				return err
 			}
 			d, err := tx.DocumentByNo(p.Ref.Number())
-			if _, damaged := c.leaveOut(tx, err); damaged || errors.Is(err, store.ErrNotFound) {
+			if _, damaged := c.noteDamage(tx, err); damaged || errors.Is(err, store.ErrNotFound) {
 				continue
 			}
 			if err != nil {
@@ -275,7 +272,7 @@ func (c *collection) passageTexts(ctx context.Context, passages []backend.Passag
 			}
 			of := d.Passages[p.Ordinal]
 			text := backend.Passage{Field: of.Field, Start: of.Start, End: of.End}.In(parts)
-			out[i] = backend.PassageText{Name: before[i], Title: strings.Clone(parts.Title), Text: strings.Clone(text)} // not with the whole document
+			out[i] = backend.PassageText{Name: before[i], Title: strings.Clone(parts.Title), Text: strings.Clone(text)} // without keeping the whole document in memory
 		}
 		return nil
 	})

@@ -74,11 +74,11 @@ func TestOpensWithoutRoom(t *testing.T) {
 	var err error
 	c := b.mu.byName["docs"]
 	colour(t, b, "first", "red")
-	if err := c.words.Sync(t.Context()); err != nil {
+	if err := c.keyword.Sync(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	giveBack := breakWords(t, b, c)
-	writes := make([]backend.Write, 8*replayDocuments) // more than may wait for the disk
+	giveBack := breakKeyword(t, b, c)
+	writes := make([]backend.Write, 8*blockDocuments) // more than may wait for the disk
 	for i := range writes {
 		writes[i] = backend.Write{ID: fmt.Sprintf("d%d", i), Fields: json.RawMessage(`{"text":"blue paint","colour":"blue"}`), Hash: [32]byte{2, byte(i), byte(i >> 8)}}
 	}
@@ -86,13 +86,13 @@ func TestOpensWithoutRoom(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.end()
-	c.words.Close()
-	c.missed.Store(nil)
+	c.keyword.Close()
+	c.stale.Store(nil)
 	giveBack()
-	withoutRoom(t, func() { err = c.openWords(t.Context()) })
+	withoutRoom(t, func() { err = c.openKeyword(t.Context()) })
 	c.begin()
 	if err != nil {
-		t.Fatalf("openWords = %v", err)
+		t.Fatalf("openKeyword = %v", err)
 	}
 	if _, byWord, partial := coloured(t, b, "red"); byWord != "first" || !partial {
 		t.Errorf("behind, red is %q, partial %t", byWord, partial)
@@ -138,9 +138,9 @@ func TestUpdateKeepsTheName(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := b.mu.byName["docs"]
-	giveBack := breakWords(t, b, c)
+	giveBack := breakKeyword(t, b, c)
 	giveBack()
-	release := lockWords(t, c)
+	release := lockKeyword(t, c)
 	config.Quantize = backend.QuantizeInt8
 	if err := on(b).Update(t.Context(), "docs", config); !errors.Is(err, keyword.ErrLocked) {
 		t.Fatalf("Update = %v, want ErrLocked", err)
@@ -220,7 +220,7 @@ func TestServesWithoutRoomForAnIndex(t *testing.T) {
 		}
 		delete(b.mu.byName, name)
 		if name == "docs" {
-			if err := os.RemoveAll(filepath.Join(c.dir, wordsFolder)); err != nil {
+			if err := os.RemoveAll(filepath.Join(c.dir, keywordFolder)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -260,7 +260,7 @@ func TestClosesWithoutRoom(t *testing.T) {
 	if err != nil {
 		t.Errorf("close = %v", err)
 	}
-	told.has(t, "no room to save the indexes")
+	told.has(t, "no space to save the indexes")
 	delete(b.mu.byName, "docs")
 	if err := b.openAll(t.Context()); err != nil {
 		t.Fatal(err)

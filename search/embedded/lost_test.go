@@ -44,7 +44,7 @@ func TestLostStore(t *testing.T) {
 			t.Errorf("%s left %q of %q", name, after, before)
 		}
 	}
-	if err := Restore(t.Context(), &backup, l.dir); err != nil {
+	if err := Restore(t.Context(), &backup, l.dir, nil); err != nil {
 		t.Fatal(err)
 	}
 	if b, err = Open(l.dir, o); err != nil {
@@ -97,10 +97,10 @@ func TestRestoredNotices(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	if err := Restore(t.Context(), &backup, dir); err != nil {
+	if err := Restore(t.Context(), &backup, dir, nil); err != nil {
 		t.Fatal(err)
 	}
-	kept := filepath.Join(dir, indexFolder, "00000001", wordsFolder+setAsideMark+"20200101T000000")
+	kept := filepath.Join(dir, indexFolder, "00000001", keywordFolder+quarantineMark+"20200101T000000")
 	if err := os.MkdirAll(kept, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -114,8 +114,8 @@ func TestRestoredNotices(t *testing.T) {
 	if err := b.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if len(told) != 2 || !strings.Contains(told[0], "vector index is made anew from the store") || !strings.Contains(told[1], "keyword index is made anew from the store") {
-		t.Errorf("told %q, want that the two indexes are made anew", told)
+	if len(told) != 2 || !strings.Contains(told[0], "vector index is rebuilt from the store") || !strings.Contains(told[1], "keyword index is rebuilt from the store") {
+		t.Errorf("told %q, want that the two indexes are rebuilt", told)
 	}
 	if _, err := os.Stat(kept); err != nil {
 		t.Errorf("the copy: %v", err)
@@ -131,7 +131,7 @@ func TestOneCopySetAside(t *testing.T) {
 		err = errors.Join(on(b).Create(t.Context(), "docs", backend.Config{Dimension: 2, Language: "en", Payload: json.RawMessage("{}")}), b.Close())
 	}
 	graph := filepath.Join(dir, indexFolder, "00000001", graphFile)
-	oldGraph, oldIndexes := graph+setAsideMark+"20200101T000000", filepath.Join(dir, indexFolder+setAsideMark+"20200101T000000")
+	oldGraph, oldIndexes := graph+quarantineMark+"20200101T000000", filepath.Join(dir, indexFolder+quarantineMark+"20200101T000000")
 	err = errors.Join(err, os.WriteFile(graph, []byte("no graph"), 0o600), os.Mkdir(oldGraph, 0o700), os.Mkdir(oldIndexes, 0o700))
 	if err != nil {
 		t.Fatal(err)
@@ -145,8 +145,8 @@ func TestOneCopySetAside(t *testing.T) {
 	if _, err := os.Stat(oldGraph); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("%s: %v", oldGraph, err)
 	}
-	if to, err := SetAsideIndexes(dir); err != nil || to == "" {
-		t.Errorf("SetAsideIndexes = %q, %v", to, err)
+	if to, err := QuarantineIndexes(dir); err != nil || to == "" {
+		t.Errorf("QuarantineIndexes = %q, %v", to, err)
 	}
 	if _, err := os.Stat(oldIndexes); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("%s: %v", oldIndexes, err)

@@ -36,7 +36,7 @@ func (b *Backend) RetrieveVectors(ctx context.Context, r backend.VectorsRequest)
 		slots[i] = n.ID
 		out.Matches[i] = backend.PassageMatch{Ref: refOf(places[i].no), Ordinal: places[i].ordinal, Cosine: 1 - float64(n.Distance)}
 	}
-	// To the last bit what Fetch gives.
+	// The same as those of Fetch, to the last bit.
 	err = c.vectors(ctx, slots, func(i int, v []float32) { out.Matches[i].Cosine = float64(simd.Dot(r.Vector, v)) })
 	if err != nil {
 		return out, err
@@ -45,8 +45,8 @@ func (b *Backend) RetrieveVectors(ctx context.Context, r backend.VectorsRequest)
 	return out, err
 }
 
-// A query's cosines are measured with spreadSample passages. Small collections say little about the
-// deviation: it counts as if spreadPrior further cosines had deviated by spreadDeviation.
+// The spread of a query's cosines is measured with spreadSample passages. Since small collections
+// determine the deviation poorly, it counts spreadPrior more cosines with spreadDeviation.
 const (
 	spreadSample    = 512
 	spreadPrior     = 4
@@ -65,38 +65,13 @@ func (c *collection) spread(q []float32) (backend.Spread, error) {
 	return backend.Spread{Mean: 1 - s.Mean, Deviation: math.Sqrt(squares / (n + spreadPrior))}, nil
 }
 
-// vectors calls each with the vector of every slot that has one: from the graph where it holds
-// them, else from the store.
-func (c *collection) vectors(ctx context.Context, slots []uint32, each func(i int, v []float32)) error {
-	if len(slots) == 0 {
-		return nil
-	}
-	if c.source != nil {
-		return c.source.Read(ctx, slots, each)
-	}
-	var missing []uint32
-	var places []int
-	for i, s := range slots {
-		if v, ok := c.graph.Vector(s); ok {
-			each(i, v)
-		} else if c.rebuild.graph.Load() != nil {
-			missing, places = append(missing, s), append(places, i)
-		}
-	}
-	if len(missing) == 0 {
-		return nil
-	}
-	return c.stored().Read(ctx, missing, func(i int, v []float32) { each(places[i], v) })
-}
-
-// moveTries is how often a search is made again because documents were given other slots while it
-// ran. A commit lasts as long as several searches, so once is mostly enough; not where the machine
-// is overloaded.
+// moveTries is how often a search is repeated because documents got other slots while it ran. A
+// commit takes as long as several searches, so that one repetition is mostly enough, except on an
+// overloaded machine.
 const moveTries = 8
 
-// nearest returns the k slots nearest to q, and what they are. A search that began before a commit
-// and ends after it may have seen the old slots of a document and come too late for them: it is
-// made again.
+// nearest returns the k slots nearest to q and their places. A search that runs during a commit may
+// find old slots that are free when it ends: it is repeated.
 func (c *collection) nearest(ctx context.Context, q []float32, k int, sel *backend.Selection) (found []hnsw.Neighbor, places []place, err error) {
 	for again := 0; ; again++ {
 		version := c.slots.version()
@@ -110,19 +85,19 @@ func (c *collection) nearest(ctx context.Context, q []float32, k int, sel *backe
 	}
 }
 
-// nearestNow returns the k slots nearest to q: those of the graph and, while it is being filled,
-// those that it lacks.
+// nearestNow is one attempt of nearest. While the graph is being filled it scans the store for the
+// slots that the graph lacks.
 func (c *collection) nearestNow(ctx context.Context, q []float32, k int, allow *roaring.Bitmap) ([]hnsw.Neighbor, error) {
 	s := c.rebuild.graph.Load()
 	if s == nil {
-		return c.indexed(ctx, q, k, allow)
+		return c.searchGraph(ctx, q, k, allow)
 	}
-	from := s.from.Load() // before the search: what moves over meanwhile is found twice rather than not at all
-	found, err := c.indexed(ctx, q, k, allow)
+	from := s.from.Load() // before the search, so that a slot added meanwhile is found twice rather than never
+	found, err := c.searchGraph(ctx, q, k, allow)
 	if err != nil {
 		return nil, err
 	}
-	top := leaders{k: k, found: found}
+	top := nearestK{k: k, found: found}
 	unit := unitLength(q)
 	measure := func(slot uint32, v []float32) {
 		if _, _, ok := c.slots.document(slot); ok {
@@ -135,10 +110,9 @@ func (c *collection) nearestNow(ctx context.Context, q []float32, k int, allow *
 	return top.result(), nil
 }
 
-// indexed returns the k slots of the graph nearest to q that have a document. The graph may hold
-// others for a moment: what was deleted since, or while it was being added, and what takes the
-// place of another next.
-func (c *collection) indexed(ctx context.Context, q []float32, k int, allow *roaring.Bitmap) ([]hnsw.Neighbor, error) {
+// searchGraph returns the k slots of the graph nearest to q that have a document. For a moment the
+// graph may have others: slots that were deleted, and slots that replace others next.
+func (c *collection) searchGraph(ctx context.Context, q []float32, k int, allow *roaring.Bitmap) ([]hnsw.Neighbor, error) {
 	for want := k; ; want *= 2 {
 		most := c.graph.Len()
 		if allow != nil {
@@ -148,8 +122,7 @@ func (c *collection) indexed(ctx context.Context, q []float32, k int, allow *roa
 		if err != nil {
 			return nil, err
 		}
-		// Fewer than asked for need not be all: what was found may have been deleted before it was
-		// handed out.
+		// Fewer than asked for need not be all: the graph leaves out what is deleted meanwhile.
 		all := len(found) < want && want >= most || want > hnsw.MaxK/2
 		found, _ = c.slots.living(found)
 		if len(found) >= k || all {
@@ -158,12 +131,12 @@ func (c *collection) indexed(ctx context.Context, q []float32, k int, allow *roa
 	}
 }
 
-// readShare is the share of a range, as a divisor, below which slots are looked up one by one
-// instead of scanned past.
+// readShare is the share of a range, as a divisor, below which slots are read one by one instead of
+// scanning the range.
 const readShare = 8
 
-// scanStored calls measure for the stored vectors of the slots from from to until that allow, where
-// not nil, holds, and for those that are leaving the store.
+// scanStored calls measure with the vectors of the slots in [from, until) that allow contains (nil:
+// all): those of the store, and those that are being replaced.
 func (c *collection) scanStored(ctx context.Context, from, until uint32, allow *roaring.Bitmap, measure func(slot uint32, v []float32)) error {
 	if from >= until {
 		return nil
@@ -174,10 +147,10 @@ func (c *collection) scanStored(ctx context.Context, from, until uint32, allow *
 		part.And(allow)
 		if part.GetCardinality() < uint64(until-from)/readShare {
 			slots := part.ToArray()
-			return c.stored().Read(ctx, slots, func(i int, v []float32) { measure(slots[i], v) })
+			return c.storedVectors().Read(ctx, slots, func(i int, v []float32) { measure(slots[i], v) })
 		}
 	}
-	err := c.storedVectors(ctx, from, func(slot uint32, v []float32) error {
+	err := c.vectorsFrom(ctx, from, func(slot uint32, v []float32) error {
 		if slot >= until {
 			return store.ErrStop
 		}
@@ -186,7 +159,7 @@ func (c *collection) scanStored(ctx context.Context, from, until uint32, allow *
 		}
 		return nil
 	})
-	for slot, v := range c.leaving.all() {
+	for slot, v := range c.replaced.all() {
 		if from <= slot && slot < until && (allow == nil || allow.Contains(slot)) {
 			measure(slot, v)
 		}
@@ -194,15 +167,15 @@ func (c *collection) scanStored(ctx context.Context, from, until uint32, allow *
 	return err
 }
 
-// leaders keeps the k nearest of what is offered, and some more.
-type leaders struct {
+// nearestK keeps the k nearest of the offered slots, and some more.
+type nearestK struct {
 	k     int
 	found []hnsw.Neighbor
-	bound float32 // what is farther is not among the k; valid once full
+	bound float32 // the largest distance among the k; valid once full
 	full  bool
 }
 
-func (l *leaders) offer(n hnsw.Neighbor) {
+func (l *nearestK) offer(n hnsw.Neighbor) {
 	if l.full && n.Distance > l.bound {
 		return
 	}
@@ -211,8 +184,8 @@ func (l *leaders) offer(n hnsw.Neighbor) {
 	}
 }
 
-// cut sorts, nearest first, and drops what came twice or is too far.
-func (l *leaders) cut() {
+// cut sorts by distance and drops duplicates and what is not among the k.
+func (l *nearestK) cut() {
 	slices.SortFunc(l.found, func(a, b hnsw.Neighbor) int {
 		return cmp.Or(cmp.Compare(a.Distance, b.Distance), cmp.Compare(a.ID, b.ID))
 	})
@@ -230,7 +203,7 @@ func (l *leaders) cut() {
 	}
 }
 
-func (l *leaders) result() []hnsw.Neighbor {
+func (l *nearestK) result() []hnsw.Neighbor {
 	l.cut()
 	return l.found
 }

@@ -3,112 +3,109 @@ package embedded
 import (
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
 	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"searchd/index/keyword"
+	"searchd/search/backend"
 	"searchd/store"
 )
 
-// A derived index that lacks much is filled while the collection serves. The vector leg is exact
-// meanwhile: what the graph lacks is scanned in the store. The keyword leg answers from what it
-// has. Writes go to both as ever.
+// A derived index that lacks much is filled in the background. Meanwhile vector searches are exact,
+// since they scan the store for what the graph lacks; the keyword index answers from what it has;
+// and writes go to both as usual.
 
-// rebuildFrom is how many passages, or documents, an index may lack for the opening to wait for
-// them.
+// rebuildFrom is the default of Options.RebuildFrom.
 const rebuildFrom = 20000
 
-// rebuild is what is being filled. Fields are set while a collection opens, or by the goroutine
-// that fills.
+// rebuild is the state of filling the derived indexes.
 type rebuild struct {
-	stop  context.CancelFunc
-	wait  sync.WaitGroup       // for what was left to do by the opening
-	graph atomic.Pointer[span] // what the graph lacks; nil: nothing
-	began time.Time
-	added atomic.Int64 // documents added to the keyword index
-	words atomic.Bool  // the keyword index lacks documents; its sequence number stays 0 until it does not
+	stop    context.CancelFunc
+	began   time.Time
+	fillers sync.WaitGroup
+	repair  sync.WaitGroup // for repairKeyword, which runs until stop
 
-	graphFailed, wordsFailed atomic.Pointer[string] // why filling has ended before its time; nil: it has not
+	graph   atomic.Pointer[span] // what the graph lacks; nil: nothing
+	keyword atomic.Bool          // the keyword index lacks documents; until it has them its sequence number is 0
+	added   atomic.Int64         // documents added to the keyword index
 
-	keeper sync.WaitGroup // of keepWords, which runs until stop
+	graphFailed, keywordFailed atomic.Pointer[string] // why filling has failed; nil: it has not
 }
 
 // span is a range of slots, [from, until), of which the graph may lack some. Slots are added in
-// their order, so that from moves up.
+// order, and from moves up.
 type span struct {
 	from  atomic.Uint32
 	until uint32
 }
 
-// begin starts what openGraph and openWords left to do, and what keeps the keyword index writing.
+// begin starts the background work of an open collection.
 func (c *collection) begin() {
 	ctx, stop := context.WithCancel(context.Background())
 	c.rebuild.stop, c.rebuild.began = stop, time.Now().UTC()
-	c.aim() // the snapshot may have been made for another
+	c.setBeamWidth() // the snapshot may have another
 	if s := c.rebuild.graph.Load(); s != nil {
-		c.rebuild.wait.Go(func() { c.fillGraph(ctx, s) })
+		c.rebuild.fillers.Go(func() { c.fillGraph(ctx, s) })
 	}
 	filled := make(chan struct{})
-	if c.rebuild.words.Load() {
-		c.rebuild.wait.Go(func() {
+	if c.rebuild.keyword.Load() {
+		c.rebuild.fillers.Go(func() {
 			defer close(filled)
-			c.fillWords(ctx)
+			c.fillKeyword(ctx)
 		})
 	} else {
 		close(filled)
 	}
-	c.rebuild.keeper.Go(func() {
+	c.rebuild.repair.Go(func() {
 		<-filled
-		c.keepWords(ctx)
+		c.repairKeyword(ctx)
 	})
 }
 
-// end stops what begin started, and waits for it. The caller holds no lock.
+// end stops the background work and waits for it. The caller holds no lock.
 func (c *collection) end() {
 	if c.rebuild.stop != nil {
 		c.rebuild.stop()
 	}
-	c.rebuild.wait.Wait()
-	c.rebuild.keeper.Wait()
+	c.rebuild.fillers.Wait()
+	c.rebuild.repair.Wait()
 }
 
 // fillGraph adds the stored vectors that the graph lacks, and saves it.
 func (c *collection) fillGraph(ctx context.Context, s *span) {
 	_, live := c.slots.counts()
-	c.tell("building the vector index in the background: %d of %d passages are in it; the others are found by a scan", c.graph.Len(), live)
-	err := c.addSpan(ctx, s, max(1, runtime.GOMAXPROCS(0)/2))
-	switch {
-	case err == nil:
-		c.graphFilled(ctx)
-		c.tell("the vector index is built: %d passages", c.graph.Len())
-	case ctx.Err() == nil:
-		why := err.Error()
-		c.rebuild.graphFailed.Store(&why)
-		c.alarm("building the vector index has failed, the next opening tries again: %v", err)
+	c.notify("building the vector index in the background: it has %d of %d passages; searches scan the others", c.graph.Len(), live)
+	if err := c.addSpan(ctx, s, max(1, runtime.GOMAXPROCS(0)/2)); err != nil {
+		c.fillFailed(ctx, "vector", &c.rebuild.graphFailed, err)
+		return
+	}
+	c.write.Lock()
+	c.rebuild.graph.Store(nil)
+	c.save(ctx)
+	c.write.Unlock()
+	c.notify("the vector index is built: %d passages", c.graph.Len())
+}
+
+// fillFailed records and reports why an index could not be filled, unless that was stopped.
+func (c *collection) fillFailed(ctx context.Context, index string, reason *atomic.Pointer[string], err error) {
+	if ctx.Err() == nil {
+		text := err.Error()
+		reason.Store(&text)
+		c.warn("building the %s index has failed, the next opening tries again: %v", index, err)
 	}
 }
 
-// graphFilled lets the graph answer alone, and saves it.
-func (c *collection) graphFilled(ctx context.Context) {
-	c.write.Lock()
-	defer c.write.Unlock()
-	c.rebuild.graph.Store(nil)
-	c.save(ctx)
-}
+// addBlock is how many vectors are read and added to the graph at a time.
+const addBlock = 1024
 
-// fillBlock is how many vectors are read and added at a time.
-const fillBlock = 1024
+// fillInterval is how often the progress of filling an index is reported.
+var fillInterval = time.Minute
 
-// fillTold is how often it is told how far the filling of an index is.
-var fillTold = time.Minute
-
-// addSpan adds what the graph lacks between s.from and s.until.
+// addSpan adds what the graph lacks of s.
 func (c *collection) addSpan(ctx context.Context, s *span, workers int) error {
-	told := time.Now()
+	reported := time.Now()
 	var slots []uint32
 	var vectors [][]float32
 	flush := func(next uint32) error {
@@ -124,21 +121,21 @@ func (c *collection) addSpan(ctx context.Context, s *span, workers int) error {
 		}
 		s.from.Store(next)
 		slots, vectors = slots[:0], vectors[:0]
-		if time.Since(told) >= fillTold {
-			told = time.Now()
+		if time.Since(reported) >= fillInterval {
+			reported = time.Now()
 			_, live := c.slots.counts()
-			c.tell("the vector index has %d of %d passages", c.graph.Len(), live)
+			c.notify("the vector index has %d of %d passages", c.graph.Len(), live)
 		}
 		return nil
 	}
-	err := c.storedVectors(ctx, s.from.Load(), func(slot uint32, v []float32) error {
+	err := c.vectorsFrom(ctx, s.from.Load(), func(slot uint32, v []float32) error {
 		if slot >= s.until {
 			return store.ErrStop
 		}
 		if !c.graph.Contains(slot) {
 			slots, vectors = append(slots, slot), append(vectors, append([]float32(nil), v...))
 		}
-		if len(slots) == fillBlock {
+		if len(slots) == addBlock {
 			return flush(slot + 1)
 		}
 		return nil
@@ -149,91 +146,88 @@ func (c *collection) addSpan(ctx context.Context, s *span, workers int) error {
 	return flush(s.until)
 }
 
-// fillWords adds all stored documents to the keyword index. Each block is read and added while
-// writers wait, so that none of them is overtaken by what was read before it.
-func (c *collection) fillWords(ctx context.Context) {
+// fillKeyword adds all stored documents to the keyword index.
+func (c *collection) fillKeyword(ctx context.Context) {
 	documents, _ := c.slots.counts()
-	c.tell("building the keyword index in the background: %d documents; searches see those that it has", documents)
+	c.notify("building the keyword index in the background: %d documents; searches find those that it has", documents)
 	err := c.addDocuments(ctx)
 	switch {
 	case err == nil:
-		c.rebuild.wordsFailed.Store(nil)
-		c.tell("the keyword index is built")
-	case errors.Is(err, keyword.ErrBroken): // keepWords tells
-	case ctx.Err() == nil:
-		why := err.Error()
-		c.rebuild.wordsFailed.Store(&why)
-		c.alarm("building the keyword index has failed, the next opening tries again: %v", err)
+		c.rebuild.keywordFailed.Store(nil)
+		c.notify("the keyword index is built")
+	case !errors.Is(err, keyword.ErrBroken): // which repairKeyword reports
+		c.fillFailed(ctx, "keyword", &c.rebuild.keywordFailed, err)
 	}
 }
 
-// fillDocuments is how many documents are added to the keyword index at a time, fewer where their
-// fields have blockBytes.
-const fillDocuments = 500
-
+// addDocuments adds all stored documents to the keyword index, which then is up to date.
 func (c *collection) addDocuments(ctx context.Context) error {
-	told := time.Now()
+	reported := time.Now()
 	for after, more := uint32(0), true; more; {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if time.Since(told) >= fillTold {
-			told = time.Now()
+		if time.Since(reported) >= fillInterval {
+			reported = time.Now()
 			documents, _ := c.slots.counts()
-			c.tell("the keyword index has %d of %d documents", c.rebuild.added.Load(), documents)
+			c.notify("the keyword index has %d of %d documents", c.rebuild.added.Load(), documents)
 		}
-		if err := c.addPage(ctx, &after, &more); err != nil {
+		var err error
+		if after, more, err = c.addDocumentBlock(ctx, after); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// errBehind ends a rebuild that cannot say which changes the index has.
+// errBehind ends a rebuild because it is not known which changes the index has.
 var errBehind = errors.New("an index failed to apply a commit meanwhile")
 
-// addPage adds the documents after the number after and moves it on; with the last, the index is up
-// to date.
-func (c *collection) addPage(ctx context.Context, after *uint32, more *bool) error {
+// addDocumentBlock adds a block of the documents after a number to the keyword index, and returns
+// the number of the last and whether there are more. Writers wait meanwhile, so that the index
+// never gets a document that is older than what it has.
+func (c *collection) addDocumentBlock(ctx context.Context, after uint32) (last uint32, more bool, err error) {
 	c.write.Lock()
 	defer c.write.Unlock()
 	var b block
-	full := false
-	err := c.store.View(ctx, c.id, func(tx *store.Tx) error {
-		return c.documents(tx, *after, tx.Documents, func(d store.Document) error {
-			*after = d.No
-			if full = b.add(c.entry(d.No, d.ID, d.Fields), len(d.Fields), fillDocuments); full {
-				return store.ErrStop
-			}
-			return nil
-		}, func(uint32) error { return nil })
-	})
+	last = after
+	err = c.documents(ctx, after, func(d store.Document) error {
+		last = d.No
+		if more = b.add(c.entry(d.No, d.ID, d.Fields), len(d.Fields)); more {
+			return store.ErrStop
+		}
+		return nil
+	}, func(uint32) error { return nil })
 	if err != nil {
-		return err
+		return last, more, err
 	}
 	c.rebuild.added.Add(int64(len(b.entries)))
-	if *more = full; *more {
-		return c.words.Apply(ctx, b.entries, 0) // sequence 0 until the end: an interrupted rebuild starts again
+	seq := uint64(0) // until the end: an interrupted rebuild starts again
+	if !more {
+		if c.write.behind {
+			return last, more, errBehind
+		}
+		seq = c.seq.Load()
 	}
-	if c.write.behind {
-		return errBehind
+	if err := c.keyword.Apply(ctx, b.entries, seq); err != nil {
+		return last, more, err
 	}
-	if err := c.words.Apply(ctx, b.entries, c.seq.Load()); err != nil {
-		return err
-	}
-	c.rebuild.words.Store(false)
-	return nil
+	c.rebuild.keyword.Store(more)
+	return last, more, nil
 }
 
-// restartWords opens an empty keyword index in the place of one that was left half filled.
-func (c *collection) restartWords() error {
-	dir := filepath.Join(c.dir, wordsFolder)
-	if err := errors.Join(c.words.Close(), os.RemoveAll(dir)); err != nil {
-		return err
+// rebuilds returns the derived indexes that are being filled.
+func (b *Backend) rebuilds() (list []backend.Rebuild) {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	for name, c := range b.mu.byName {
+		documents, passages := c.slots.counts()
+		if s := c.rebuild.graph.Load(); s != nil {
+			list = append(list, backend.Rebuild{Collection: name, Index: "vector", Done: min(int64(s.from.Load()), int64(passages)), Total: int64(passages), Began: c.rebuild.began})
+		}
+		if c.rebuild.keyword.Load() {
+			list = append(list, backend.Rebuild{Collection: name, Index: "keyword", Done: min(c.rebuild.added.Load(), int64(documents)), Total: int64(documents), Began: c.rebuild.began})
+		}
 	}
-	x, err := keyword.Open(dir, c.wordOptions())
-	if err == nil {
-		c.words = x
-	}
-	return err
+	return list
 }

@@ -89,14 +89,6 @@ func (l *library) apply(t *testing.T, b *Backend, writes []backend.Write) {
 	}
 }
 
-// applyAll is apply in one call.
-func (l *library) applyAll(t *testing.T, b *Backend, writes []backend.Write) {
-	t.Helper()
-	if _, err := on(b).Apply(t.Context(), "docs", writes); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // churn updates, deletes and adds some documents.
 func (l *library) churn(t *testing.T, b *Backend) {
 	t.Helper()
@@ -147,9 +139,9 @@ func (l *library) exactOf(t *testing.T, b *Backend, k int, when string) {
 		t.Fatalf("%s: %d results", when, len(found))
 	}
 	refs := []backend.Ref{found[0].Ref, found[k-1].Ref}
-	cosines, err := on(b).Cosines(t.Context(), "docs", q, refs)
-	if err != nil || len(cosines[0]) != 1 || cosines[0][0] != found[0].Cosine || cosines[1][0] != found[k-1].Cosine {
-		t.Fatalf("%s: Cosines gives %v, %v, Nearest %v and %v", when, cosines, err, found[0].Cosine, found[k-1].Cosine)
+	got, err := b.Fetch(t.Context(), backend.FetchRequest{Collection: "docs", Refs: refs, Vector: q})
+	if err != nil || len(got.Cosines[0]) != 1 || got.Cosines[0][0] != found[0].Cosine || got.Cosines[1][0] != found[k-1].Cosine {
+		t.Fatalf("%s: Fetch has the cosines %v, %v, RetrieveVectors %v and %v", when, got.Cosines, err, found[0].Cosine, found[k-1].Cosine)
 	}
 }
 
@@ -202,6 +194,15 @@ func gated(tell func(string)) (notice func(string), open func()) {
 	}, sync.OnceFunc(func() { close(gate) })
 }
 
+func indexStats(t *testing.T, b *Backend) *backend.IndexStats {
+	t.Helper()
+	s, err := b.Stats(t.Context(), backend.StatsRequest{Collection: "docs"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.Index
+}
+
 func sound(t *testing.T, b *Backend) {
 	t.Helper()
 	problems, err := on(b).Problems(t.Context(), true)
@@ -213,8 +214,8 @@ func sound(t *testing.T, b *Backend) {
 // TestRebuildWhileServing loses both indexes, and wants exact answers, writes and, in the end,
 // whole indexes.
 func TestRebuildWhileServing(t *testing.T) {
-	defer func(often time.Duration) { fillTold = often }(fillTold)
-	fillTold = 0
+	defer func(often time.Duration) { fillInterval = often }(fillInterval)
+	fillInterval = 0
 	documents, from := 2500, 1000
 	if testing.Short() {
 		documents, from = 500, 400
@@ -222,7 +223,7 @@ func TestRebuildWhileServing(t *testing.T) {
 	for _, quantize := range []string{backend.QuantizeNone, backend.QuantizeInt8} {
 		t.Run(quantize, func(t *testing.T) {
 			l := newLibrary(t, quantize, documents)
-			l.lose(t, graphFile, wordsFolder)
+			l.lose(t, graphFile, keywordFolder)
 			var told notices
 			notice, goOn := gated(told.tell)
 			b, err := Open(l.dir, Options{RebuildFrom: from, Notice: notice})
@@ -234,7 +235,7 @@ func TestRebuildWhileServing(t *testing.T) {
 			c := b.mu.byName["docs"]
 			during, checked := 0, false
 			for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
-				busy := c.rebuild.graph.Load() != nil || c.rebuild.words.Load()
+				busy := c.rebuild.graph.Load() != nil || c.rebuild.keyword.Load()
 				l.exact(t, b, "while the graph is built")
 				l.churn(t, b)
 				if !busy {
@@ -254,14 +255,14 @@ func TestRebuildWhileServing(t *testing.T) {
 			if during == 0 || !checked {
 				t.Errorf("%d rounds during the rebuild, told by Check: %t", during, checked)
 			}
-			c.rebuild.wait.Wait()
+			c.rebuild.fillers.Wait()
 			l.exact(t, b, "after")
 			told.has(t, "building the vector index in the background", "the vector index has", "the vector index is built",
 				"building the keyword index", "the keyword index has", "the keyword index is built")
 			sound(t, b)
-			s, err := on(b).IndexStats(t.Context(), "docs")
-			if err != nil || s.Passages != len(l.vector) || c.graph.Len() != s.Passages || s.GraphRebuild || s.KeywordRebuild || s.Graph.Recall < 0.9 || s.Graph.ProbedAt.IsZero() {
-				t.Errorf("IndexStats: %+v, %v", s, err)
+			s := indexStats(t, b)
+			if s.Passages != len(l.vector) || c.graph.Len() != s.Passages || s.GraphRebuild || s.KeywordRebuild || s.Graph.Recall < 0.9 || s.Graph.ProbedAt.IsZero() {
+				t.Errorf("Stats: %+v", s)
 			}
 			if resident := s.Graph.VectorBytes > 0; resident != (quantize == backend.QuantizeNone) {
 				t.Errorf("%d bytes of vectors in memory", s.Graph.VectorBytes)
@@ -284,27 +285,27 @@ func TestRebuildWhileServing(t *testing.T) {
 func TestBlocksOfLargeDocuments(t *testing.T) {
 	var b block
 	for i, want := range []bool{false, false, true} {
-		if full := b.add(keyword.Entry{}, 8<<20-1, replayDocuments); full != want {
+		if full := b.add(keyword.Entry{}, 8<<20-1); full != want {
 			t.Errorf("a block with %d documents of nearly 8 MiB is full: %t", i+1, full)
 		}
 	}
-	if (&block{}).add(keyword.Entry{}, 1, 2) || !(&block{entries: make([]keyword.Entry, 1)}).add(keyword.Entry{}, 1, 2) {
-		t.Error("a block of small documents is not full with as many as asked for")
+	if (&block{}).add(keyword.Entry{}, 1) || !(&block{entries: make([]keyword.Entry, blockDocuments-1)}).add(keyword.Entry{}, 1) {
+		t.Errorf("a block of small documents is not full with %d", blockDocuments)
 	}
 	defer func(n int) { blockBytes = n }(blockBytes)
 	blockBytes = 100
 	const documents = 60
 	for name, from := range map[string]int{"while it opens": documents, "in the background": 1} {
 		l := newLibrary(t, "", documents)
-		l.lose(t, wordsFolder)
+		l.lose(t, keywordFolder)
 		b, err := Open(l.dir, Options{RebuildFrom: from})
 		if err != nil {
 			t.Fatal(err)
 		}
-		b.mu.byName["docs"].rebuild.wait.Wait()
+		b.mu.byName["docs"].rebuild.fillers.Wait()
 		sound(t, b)
-		if s, err := on(b).IndexStats(t.Context(), "docs"); err != nil || s.KeywordRebuild || s.KeywordLag != 0 {
-			t.Errorf("%s: %+v, %v", name, s, err)
+		if s := indexStats(t, b); s.KeywordRebuild || s.KeywordLag != 0 {
+			t.Errorf("%s: %+v", name, s)
 		}
 		if err := b.Close(); err != nil {
 			t.Fatal(err)
@@ -322,7 +323,7 @@ func TestCloseDuringRebuild(t *testing.T) {
 	l := newLibrary(t, "", documents)
 	for round := range 4 {
 		if round == 0 {
-			l.lose(t, graphFile, wordsFolder)
+			l.lose(t, graphFile, keywordFolder)
 		}
 		notice, goOn := gated(func(string) {})
 		b, err := Open(l.dir, Options{RebuildFrom: 500, Notice: notice})
@@ -381,7 +382,7 @@ func TestLongReplay(t *testing.T) {
 	defer b.Close()
 	l.exact(t, b, "replaying")
 	l.churn(t, b)
-	b.mu.byName["docs"].rebuild.wait.Wait()
+	b.mu.byName["docs"].rebuild.fillers.Wait()
 	l.exact(t, b, "replayed")
 	told.has(t, "building the vector index in the background")
 	sound(t, b)
@@ -438,7 +439,7 @@ func TestGhosts(t *testing.T) {
 // TestOpeningGivenUp ends an opening in the middle of its rebuild; the next one has everything.
 func TestOpeningGivenUp(t *testing.T) {
 	l := newLibrary(t, "", 300)
-	for _, lost := range []string{wordsFolder, graphFile} {
+	for _, lost := range []string{keywordFolder, graphFile} {
 		l.lose(t, lost)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -477,7 +478,7 @@ func TestKeywordIndexOfAFailedOpening(t *testing.T) {
 		}
 		opened := 0
 		for n := range 40 {
-			if err := os.RemoveAll(filepath.Join(c.dir, wordsFolder)); err != nil {
+			if err := os.RemoveAll(filepath.Join(c.dir, keywordFolder)); err != nil {
 				t.Fatal(err)
 			}
 			c, err := b.openCollection(newCountdown(t.Context(), n), sc, 1000)
@@ -510,13 +511,13 @@ func TestCheckTellsOfAFailedRebuild(t *testing.T) {
 		defer c.write.Unlock()
 		c.write.behind = is
 	}
-	c.rebuild.words.Store(true)
+	c.rebuild.keyword.Store(true)
 	for _, tc := range []struct {
 		behind bool
 		says   string
 	}{{true, "could not be rebuilt, which the next opening tries again (an index failed"}, {false, "[]"}} {
 		behind(tc.behind)
-		c.fillWords(t.Context())
+		c.fillKeyword(t.Context())
 		behind(false)
 		if problems, err := on(b).Problems(t.Context(), false); err != nil || !strings.Contains(fmt.Sprint(problems), tc.says) {
 			t.Errorf("Check = %v, %v; want %s", problems, err, tc.says)

@@ -59,8 +59,8 @@ func TestGraphIsSavedInProportion(t *testing.T) {
 
 // TestOpeningIsTold waits for what is told while a collection is being opened.
 func TestOpeningIsTold(t *testing.T) {
-	defer func(often time.Duration) { openingTold = often }(openingTold)
-	openingTold = time.Millisecond
+	defer func(often time.Duration) { openingInterval = often }(openingInterval)
+	openingInterval = time.Millisecond
 	told := make(chan string, 1)
 	b := &Backend{notice: func(text string) {
 		select {
@@ -68,7 +68,7 @@ func TestOpeningIsTold(t *testing.T) {
 		default:
 		}
 	}}
-	defer b.tellOpening("docs")()
+	defer b.reportOpening("docs")()
 	if text := <-told; !strings.HasPrefix(text, "collection docs: being opened for ") {
 		t.Errorf("told %q", text)
 	}

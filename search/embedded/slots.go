@@ -10,9 +10,9 @@ import (
 	"searchd/store"
 )
 
-// slotTable says which document each slot belongs to and which slots a document has. The store
-// gives the passages of a document consecutive slots, so a first slot and a count are enough: 4
-// bytes per slot and 8 per document. It has documents without passages, too.
+// slotTable maps slots to documents and documents, also those without passages, to slots. The store
+// gives the passages of a document consecutive slots, so that a first slot and a count are enough:
+// the table takes 4 bytes per slot and 8 per document.
 type slotTable struct {
 	mu struct {
 		sync.RWMutex
@@ -20,27 +20,26 @@ type slotTable struct {
 		ranges  []slotRange // by document number
 		live    int         // slots in use
 		docs    int
-		version uint64 // one more with each change that frees slots
+		version uint64 // grows with each change that frees slots
 	}
 }
 
-// slotRange is the slots of a document; the zero value: there is no such document.
+// slotRange is the slots of a document; the zero value means that there is no such document.
 type slotRange struct{ first, n uint32 }
 
 // noSlots is the range of a document without passages.
 var noSlots = slotRange{first: math.MaxUint32}
 
-func (r slotRange) there() bool { return r != slotRange{} }
+func (r slotRange) exists() bool { return r != slotRange{} }
 
-// move is what a commit does to the slots of a document.
+// move is the change of a document's slots by a commit.
 type move struct {
-	no         uint32
-	old, now   []uint32 // now is consecutive
-	was, there bool     // the document was there before the commit, and is after it
+	no              uint32
+	oldSlots, slots []uint32 // slots are consecutive
+	existed, exists bool     // before and after the commit
 }
 
-// movesOf returns what outcomes do to the slots of each document, all in all: a call may write an
-// id more than once.
+// movesOf returns the move of each document in outcomes: a call may write an id more than once.
 func movesOf(outcomes []store.Outcome) []move {
 	var moves []move
 	at := map[uint32]int{}
@@ -51,26 +50,26 @@ func movesOf(outcomes []store.Outcome) []move {
 		i, ok := at[o.No]
 		if !ok {
 			i = len(moves)
-			moves, at[o.No] = append(moves, move{no: o.No, was: o.Status != store.Created}), i
+			moves, at[o.No] = append(moves, move{no: o.No, existed: o.Status != store.Created}), i
 		}
-		moves[i].old, moves[i].now, moves[i].there = append(moves[i].old, o.OldSlots...), o.NewSlots, o.Status != store.Deleted
+		m := &moves[i]
+		m.oldSlots, m.slots, m.exists = append(m.oldSlots, o.OldSlots...), o.NewSlots, o.Status != store.Deleted
 	}
 	return moves
 }
 
-// apply makes moves in one step: whoever looks sees a document with its old slots or with its new
-// ones.
+// apply applies moves in one step: readers see a document with its old slots or with its new ones.
 func (t *slotTable) apply(moves []move) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	freed := false
 	for _, m := range moves {
-		t.free(m.no, m.old)
-		freed = freed || len(m.old) > 0
+		t.free(m.no, m.oldSlots)
+		freed = freed || len(m.oldSlots) > 0
 		switch {
-		case len(m.now) > 0:
-			t.put(m.no, m.now[0], uint32(len(m.now)))
-		case m.there:
+		case len(m.slots) > 0:
+			t.put(m.no, m.slots[0], uint32(len(m.slots)))
+		case m.exists:
 			t.put(m.no, 0, 0)
 		}
 	}
@@ -86,16 +85,15 @@ func (t *slotTable) load(no, first, n uint32) {
 	t.put(no, first, n)
 }
 
-// version says of two looks at the table whether slots that the first has seen may be free by the
-// second.
+// version returns a number that has changed if slots seen since an earlier call may be free.
 func (t *slotTable) version() uint64 {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	return t.mu.version
 }
 
-// put records the slots of a document that is not in the table; first to first+n, or none. The
-// caller holds mu.
+// put records the slots [first, first+n) of a document that is not in the table. The caller holds
+// mu.
 func (t *slotTable) put(no, first, n uint32) {
 	t.grow(no, first+n)
 	t.mu.docs++
@@ -116,19 +114,16 @@ func (t *slotTable) free(no uint32, slots []uint32) {
 			t.mu.live--
 		}
 	}
-	if int(no) < len(t.mu.ranges) && t.mu.ranges[no].there() {
+	if int(no) < len(t.mu.ranges) && t.mu.ranges[no].exists() {
 		t.mu.ranges[no] = slotRange{}
 		t.mu.docs--
 	}
 }
 
+// grow makes room for a document number and for as many slots.
 func (t *slotTable) grow(no, slots uint32) {
-	for int(no) >= len(t.mu.ranges) {
-		t.mu.ranges = append(t.mu.ranges, slotRange{})
-	}
-	for int(slots) > len(t.mu.owner) {
-		t.mu.owner = append(t.mu.owner, 0)
-	}
+	t.mu.ranges = append(t.mu.ranges, make([]slotRange, max(0, int(no)+1-len(t.mu.ranges)))...)
+	t.mu.owner = append(t.mu.owner, make([]uint32, max(0, int(slots)-len(t.mu.owner)))...)
 }
 
 // document returns the document of a slot and the slot's ordinal in it.
@@ -149,7 +144,7 @@ func (t *slotTable) documents() *roaring.Bitmap {
 	out := roaring.New()
 	for no := 0; no < len(t.mu.ranges); no++ {
 		from := no
-		for no < len(t.mu.ranges) && t.mu.ranges[no].there() {
+		for no < len(t.mu.ranges) && t.mu.ranges[no].exists() {
 			no++
 		}
 		out.AddRange(uint64(from), uint64(no))
@@ -163,7 +158,7 @@ type place struct {
 	ordinal int
 }
 
-// living returns which of found have a document, and what they are, as of one moment.
+// living returns those of found that have a document, and their places, as of one moment.
 func (t *slotTable) living(found []hnsw.Neighbor) ([]hnsw.Neighbor, []place) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -187,7 +182,7 @@ func (t *slotTable) slots(no uint32) slotRange {
 	return t.mu.ranges[no]
 }
 
-// of returns the slots of a set of documents, and the version that they are of.
+// of returns the slots of a set of documents, and the version of the table.
 func (t *slotTable) of(docs *roaring.Bitmap) (slots *roaring.Bitmap, version uint64) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -196,7 +191,7 @@ func (t *slotTable) of(docs *roaring.Bitmap) (slots *roaring.Bitmap, version uin
 	for it := docs.Iterator(); it.HasNext(); {
 		no := it.Next()
 		if int(no) >= len(t.mu.ranges) {
-			break // nor are those after it there, of which a set from elsewhere may have four billion
+			break // a set from elsewhere may have billions of numbers that are not in use
 		}
 		r := t.mu.ranges[no]
 		for s := range r.n {
@@ -211,14 +206,7 @@ func (t *slotTable) of(docs *roaring.Bitmap) (slots *roaring.Bitmap, version uin
 	return out, t.mu.version
 }
 
-// numbers returns the number after the last that a document ever had, as far as the table knows.
-func (t *slotTable) numbers() uint32 {
-	t.mu.RLock()
-	defer t.mu.RUnlock()
-	return uint32(len(t.mu.ranges))
-}
-
-// end returns the slot after the last that was ever in use, as far as the table knows.
+// end returns a slot after all that are in use.
 func (t *slotTable) end() uint32 {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -230,4 +218,25 @@ func (t *slotTable) counts() (documents, slots int) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	return t.mu.docs, t.mu.live
+}
+
+// spread returns n of the slots in use at even distances, or all where there are fewer.
+func (t *slotTable) spread(n int) []uint32 {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	if n = min(n, t.mu.live); n <= 0 {
+		return nil
+	}
+	out := make([]uint32, 0, n)
+	seen := 0
+	for slot, owner := range t.mu.owner {
+		if owner == 0 {
+			continue
+		}
+		if seen*n/t.mu.live >= len(out) && len(out) < n {
+			out = append(out, uint32(slot))
+		}
+		seen++
+	}
+	return out
 }

@@ -35,11 +35,11 @@ func TestStatisticsOfParts(t *testing.T) {
 		for ; rounds < 3 && (q.Statistics == nil || !q.Statistics.Complete); rounds++ {
 			sum := &keyword.Statistics{}
 			for _, b := range parts {
-				one, err := on(b).Statistics(t.Context(), "docs", q)
+				one, err := b.Open(t.Context(), backend.OpenRequest{Collection: "docs", Words: &q})
 				if err != nil {
 					t.Fatal(err)
 				}
-				sum.Add(keyword.Statistics(*one))
+				sum.Add(keyword.Statistics(*one.Statistics))
 			}
 			q.Statistics = (*backend.Statistics)(sum)
 		}
@@ -58,13 +58,9 @@ func TestStatisticsOfParts(t *testing.T) {
 	if _, err := on(whole).Words(t.Context(), "docs", q, 10, nil); !errors.Is(err, backend.ErrStatistics) {
 		t.Errorf("with statistics of nothing: %v, want %v", err, backend.ErrStatistics)
 	}
-	if _, err := on(whole).Statistics(t.Context(), "none", q); !errors.Is(err, backend.ErrCollectionNotFound) {
-		t.Errorf("of no collection: %v", err)
-	}
 }
 
-// wordScores returns the scores of documents by id, which WordScores must say, too, and the
-// ceiling.
+// wordScores returns the scores of documents by id, which Fetch must return too, and the ceiling.
 func wordScores(t *testing.T, b *Backend, q backend.Words) (scores map[string]float64, ceiling float64) {
 	t.Helper()
 	found, err := on(b).Words(t.Context(), "docs", q, 100, nil)
@@ -73,13 +69,11 @@ func wordScores(t *testing.T, b *Backend, q backend.Words) (scores map[string]fl
 	}
 	scores = map[string]float64{}
 	for _, m := range found.Matches {
-		one, err1 := on(b).WordScores(t.Context(), "docs", q, []backend.Ref{m.Ref})
-		docs, err2 := on(b).Fetch(t.Context(), "docs", []backend.Ref{m.Ref})
-		terms, err3 := on(b).WordTerms(t.Context(), "docs", q, []backend.Ref{m.Ref})
-		if err := errors.Join(err1, err2, err3); err != nil || one[0] != m.Score || len(terms[0]) == 0 {
-			t.Fatalf("%q: score %v and terms %v of %v, %v", q.Text, one, terms, m, err)
+		one, err := b.Fetch(t.Context(), backend.FetchRequest{Collection: "docs", Refs: []backend.Ref{m.Ref}, Documents: true, Words: &q, Scores: true, Terms: backend.AllTerms})
+		if err != nil || one.Scores[0] != m.Score || len(one.Terms[0]) == 0 {
+			t.Fatalf("%q: Fetch = %+v of %v, %v", q.Text, one, m, err)
 		}
-		scores[docs[0].ID] = m.Score
+		scores[one.Documents[0].ID] = m.Score
 	}
 	return scores, found.Ceiling
 }
@@ -97,11 +91,11 @@ func TestNearStands(t *testing.T) {
 		stands bool
 		terms  int
 	}{{"words", true, 0}, {"telly", true, 0}, {"two words", true, 0}, {"the", true, 0}, {"wordz", false, 1}, {"zzzzz", false, 0}} {
-		near, err := on(b).Near(t.Context(), "docs", tc.word, 1, nil)
+		near, err := b.Suggest(t.Context(), backend.SuggestRequest{Collection: "docs", Word: tc.word, Edits: 1})
 		if err != nil || near.Correct != tc.stands || len(near.Terms) != tc.terms {
 			t.Errorf("Near(%q) = %+v, %v, want it to stand: %v, %d terms", tc.word, near, err, tc.stands, tc.terms)
 		}
-		begin, err := on(b).Beginning(t.Context(), "docs", tc.word, nil)
+		begin, err := b.Suggest(t.Context(), backend.SuggestRequest{Collection: "docs", Word: tc.word, Beginning: true})
 		if err != nil || begin.Correct != tc.stands {
 			t.Errorf("Beginning(%q) = %+v, %v, want it to stand: %v", tc.word, begin, err, tc.stands)
 		}

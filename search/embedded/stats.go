@@ -9,18 +9,18 @@ import (
 	"searchd/search/backend"
 )
 
-// A probe of the graph costs scans: there is one a minute at most, and it takes no more than a
-// hundredth of the time.
+// A probe of the graph scans vectors: there is at most one per minute, and probes take no more than
+// a hundredth of the time.
 const (
 	probeSamples  = 20
 	probeInterval = time.Minute
 	probeShare    = 100
 )
 
-// probed is the last probe of a graph.
-type probed struct {
+// probe is the last probe of a graph.
+type probe struct {
 	sync.Mutex // held while probing
-	probe      hnsw.Probe
+	result     hnsw.Probe
 	at         time.Time
 	next       time.Time
 }
@@ -55,28 +55,28 @@ func (c *collection) stats(ctx context.Context) (*backend.IndexStats, error) {
 			VectorBytes: g.Memory.Vectors, CodeBytes: g.Memory.Codes, LinkBytes: g.Memory.Links, TableBytes: g.Memory.Tables,
 		},
 		GraphRebuild:   c.rebuild.graph.Load() != nil,
-		KeywordRebuild: c.rebuild.words.Load(),
+		KeywordRebuild: c.rebuild.keyword.Load(),
 		Damaged:        c.damage.count(),
 	}
 	s.Documents, s.Passages = c.slots.counts()
 	var err error
-	if s.KeywordBytes, err = c.words.Size(); err != nil {
+	if s.KeywordBytes, err = c.keyword.Size(); err != nil {
 		return nil, err
 	}
-	if applied, committed := c.words.Seq(), c.seq.Load(); committed > applied {
+	if applied, committed := c.keyword.Seq(), c.seq.Load(); committed > applied {
 		s.KeywordLag = committed - applied
 	}
-	p := &c.probed
+	p := &c.probe
 	p.Lock()
 	defer p.Unlock()
 	if now := time.Now(); !now.Before(p.next) {
-		probe, err := c.graph.Probe(ctx, probeSamples)
+		result, err := c.graph.Probe(ctx, probeSamples)
 		if err != nil {
 			return nil, err
 		}
-		p.probe, p.at = probe, now
+		p.result, p.at = result, now
 		p.next = now.Add(max(probeInterval, probeShare*time.Since(now)))
 	}
-	s.Graph.ProbedAt, s.Graph.Recall, s.Graph.Unreachable = p.at, p.probe.Recall, p.probe.Unreachable
+	s.Graph.ProbedAt, s.Graph.Recall, s.Graph.Unreachable = p.at, p.result.Recall, p.result.Unreachable
 	return s, nil
 }

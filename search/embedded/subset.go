@@ -17,21 +17,22 @@ import (
 	"searchd/store"
 )
 
-// Bounds of reading texts for phrases: about a second of one core.
+// Limits on reading texts for phrases: about a second of one core.
 const (
 	phraseDocuments  = 10_000
 	phraseBytes      = 8 << 20
-	literalDocuments = 1000 // with a single word in quotes: of more it is not read which have another form of it
-	phrasePage       = 128  // documents between two looks at the bounds
+	literalDocuments = 1000 // of more with a single quoted word, texts are not read for its literal form
+	phrasePage       = 128  // documents that are read between two checks of the limits
 )
 
 // Select returns the documents that pass a filter, contain phrases and lack others.
 //
-//  1. The filter, and the words that must or must not occur, are answered from the postings.
-//  2. Of phrases the postings tell only which documents have all their words in one field. The
-//     texts of these are read from the store and analysed again, up to the bounds above, best BM25
-//     first; what is beyond the bounds is left out.
-//  3. All documents are those of the store, whether or not the keyword index has them yet.
+//  1. The postings answer the filter and the words that must or must not occur.
+//  2. For a phrase, the postings only show which documents have all its words in one field. The texts
+//     of these are read from the store and analysed again, best BM25 first, up to the limits above;
+//     the rest is left out.
+//  3. Without conditions, the selection is all documents of the store, whether or not the keyword
+//     index has them yet.
 func (b *Backend) Select(ctx context.Context, s backend.SelectRequest) (*backend.Selection, error) {
 	c, release, err := b.collection(ctx, s.Collection)
 	if err != nil {
@@ -41,25 +42,25 @@ func (b *Backend) Select(ctx context.Context, s backend.SelectRequest) (*backend
 	if s.Filter == nil && len(s.With)+len(s.Without) == 0 && s.NoVectors {
 		return selection(c.slots.documents()), nil
 	}
-	partial := c.lacking()
+	partial := c.partial()
 	wanted, err := c.numbered(ctx, s.Filter)
 	if err != nil {
 		return nil, c.translate(err)
 	}
-	docs, err := c.words.Filter(ctx, wanted)
+	docs, err := c.keyword.Filter(ctx, wanted)
 	if err == nil {
-		docs, err = c.known(ctx, docs)
+		docs, err = c.withoutStale(ctx, docs)
 	}
 	if err != nil {
 		return nil, err
 	}
-	check := phraseCheck{c: c, fields: indexed(s.Fields), doubtful: roaring.New(), documents: phraseDocuments, bytes: phraseBytes}
+	check := phraseCheck{c: c, fields: indexNames(s.Fields), doubtful: roaring.New(), documents: phraseDocuments, bytes: phraseBytes}
 	for _, text := range s.With {
-		p := c.words.Phrase(text)
+		p := c.keyword.Phrase(text)
 		if p.Len() == 0 {
 			continue
 		}
-		have, err := c.words.WithTerms(ctx, p, check.fields)
+		have, err := c.keyword.WithTerms(ctx, p, check.fields)
 		if err != nil {
 			return nil, err
 		}
@@ -68,8 +69,8 @@ func (b *Backend) Select(ctx context.Context, s backend.SelectRequest) (*backend
 		}
 	}
 	for _, text := range s.Without {
-		p := c.words.Phrase(text)
-		have, err := c.words.WithTerms(ctx, p, nil)
+		p := c.keyword.Phrase(text)
+		have, err := c.keyword.WithTerms(ctx, p, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -106,8 +107,7 @@ func (b *Backend) Select(ctx context.Context, s backend.SelectRequest) (*backend
 	return sel, nil
 }
 
-// numbered returns a filter in which the ids of documents are numbers, as the keyword index takes
-// it.
+// numbered replaces the ids of documents in a filter by numbers, as the keyword index needs it.
 func (c *collection) numbered(ctx context.Context, e filter.Expr) (out filter.Expr, err error) {
 	err = c.store.View(ctx, c.id, func(tx *store.Tx) error {
 		out, err = withNumbers(tx, e)
@@ -164,8 +164,9 @@ type phraseCheck struct {
 	bytes         int64           // of text, at most; a page more may be read
 }
 
-// run returns the doubtful documents that pass, and which of these have a phrase only in other
-// forms of its words. whole is false where the bounds ended it; what was not read has not passed.
+// run returns the doubtful documents that pass, and those of them that have a phrase only in other
+// forms of its words. whole is false if a limit was reached: documents that were not read do not
+// pass.
 func (p *phraseCheck) run(ctx context.Context, rank keyword.Query) (passed, loose *roaring.Bitmap, whole bool, err error) {
 	nos, whole, err := p.order(ctx, rank)
 	if err != nil {
@@ -195,13 +196,13 @@ func (p *phraseCheck) run(ctx context.Context, rank keyword.Query) (passed, loos
 	return passed, loose, whole, nil
 }
 
-// order returns the documents to read, the best first where they may be too many.
+// order returns the documents to read, best first if there may be too many.
 func (p *phraseCheck) order(ctx context.Context, rank keyword.Query) (nos []uint32, whole bool, err error) {
 	if p.doubtful.GetCardinality() <= phrasePage {
 		return p.doubtful.ToArray(), true, nil
 	}
 	rank.Operator = keyword.Or
-	hits, _, err := p.c.words.Search(ctx, rank, p.documents, p.doubtful)
+	hits, _, err := p.c.keyword.Search(ctx, rank, p.documents, p.doubtful)
 	if err != nil {
 		return nil, false, err
 	}
@@ -216,7 +217,7 @@ func (p *phraseCheck) order(ctx context.Context, rank keyword.Query) (nos []uint
 	return nos, uint64(len(nos)) == p.doubtful.GetCardinality(), nil
 }
 
-// page reads documents, side by side, and says of each how it passes.
+// page reads documents in parallel and sets how each of them passes.
 func (p *phraseCheck) page(ctx context.Context, nos []uint32, held []keyword.Held) (read int64, err error) {
 	var bytes atomic.Int64
 	var wg sync.WaitGroup
@@ -246,9 +247,9 @@ func (p *phraseCheck) page(ctx context.Context, nos []uint32, held []keyword.Hel
 	return bytes.Load(), errors.Join(errs...)
 }
 
-// one reads a document and says how it has the phrase that it has least exactly, or that it does
-// not pass, and how many bytes of text were read. One that is gone, or damaged, or that the mapping
-// refuses, does not pass: it leaves the postings too.
+// one reads a document and returns the bytes of its text and how it passes: in the form of the phrase
+// that it matches least exactly. A document that is missing or damaged, or that the mapping
+// rejects, does not pass.
 func (p *phraseCheck) one(tx *store.Tx, no uint32) (bytes int, how keyword.Held, err error) {
 	parts, ok, err := p.c.parts(tx, no)
 	if err != nil || !ok {
@@ -262,7 +263,7 @@ func (p *phraseCheck) one(tx *store.Tx, no uint32) (bytes int, how keyword.Held,
 		if !asked && len(p.without) == 0 {
 			continue
 		}
-		for i, held := range p.c.words.Holds(f.Text, parts.Starts[named(f.Name)], all...) {
+		for i, held := range p.c.keyword.Holds(f.Text, parts.Starts[fieldName(f.Name)], all...) {
 			if asked || i >= len(p.with) {
 				found[i] = max(found[i], held)
 			}

@@ -25,7 +25,7 @@ func TestPhraseBounds(t *testing.T) {
 	if _, err := on(b).Apply(t.Context(), "docs", writes); err != nil {
 		t.Fatal(err)
 	}
-	phrase := c.words.Phrase("alpha beta")
+	phrase := c.keyword.Phrase("alpha beta")
 	for _, tc := range []struct {
 		name      string
 		documents int
@@ -39,7 +39,7 @@ func TestPhraseBounds(t *testing.T) {
 		{"bytes", 300, 1, 1, 299, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			all, err := c.words.WithTerms(t.Context(), phrase, nil)
+			all, err := c.keyword.WithTerms(t.Context(), phrase, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -48,7 +48,7 @@ func TestPhraseBounds(t *testing.T) {
 			if n := int(passed.GetCardinality()); err != nil || n < tc.least || n > tc.most || whole != tc.whole {
 				t.Fatalf("%d passed, whole %t, %v, want %d to %d, %t", n, whole, err, tc.least, tc.most, tc.whole)
 			}
-			gamma, err := c.words.WithTerms(t.Context(), c.words.Phrase("gamma"), nil)
+			gamma, err := c.keyword.WithTerms(t.Context(), c.keyword.Phrase("gamma"), nil)
 			if err != nil || tc.name == "documents" && passed.AndCardinality(gamma) != 100 {
 				t.Errorf("%d of the 100 best are among those that passed, %v", passed.AndCardinality(gamma), err)
 			}

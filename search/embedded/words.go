@@ -29,10 +29,10 @@ func selection(docs *roaring.Bitmap) *backend.Selection {
 	return &backend.Selection{Numbers: []*roaring.Bitmap{docs}}
 }
 
-// slotSet is what Select works out for RetrieveVectors: the slots of a selection.
+// slotSet is the slots of a selection, which Select prepares for RetrieveVectors.
 type slotSet struct {
 	slots   *roaring.Bitmap
-	table   *slotTable // that slots are of
+	table   *slotTable
 	version uint64
 }
 
@@ -48,7 +48,7 @@ func (c *collection) slotsOf(s *backend.Selection) *roaring.Bitmap {
 	return slots
 }
 
-// query is a keyword query as the index takes it.
+// query converts a query for the keyword index.
 func (c *collection) query(q backend.Words) keyword.Query {
 	weight := c.weights()
 	k := keyword.Query{Text: q.Text, Weight: weight, Synonyms: c.synonyms.Load(), Exact: q.Exact, Texts: c.texts}
@@ -59,7 +59,7 @@ func (c *collection) query(q backend.Words) keyword.Query {
 		k.Operator = keyword.And
 	}
 	for _, f := range q.Fields { // on top of the mapping's weight
-		for _, name := range indexed([]string{f.Name}) {
+		for _, name := range indexNames([]string{f.Name}) {
 			k.Fields = append(k.Fields, keyword.FieldWeight{Name: name, Weight: f.Weight * weight(name)})
 		}
 	}
@@ -73,12 +73,12 @@ func (b *Backend) RetrieveWords(ctx context.Context, r backend.WordsRequest) (ba
 		return backend.WordsResponse{}, err
 	}
 	defer release()
-	out := backend.WordsResponse{Partial: c.lacking()} // before the search: it may end meanwhile
-	allow, err := c.known(ctx, documentsOf(r.Selection))
+	out := backend.WordsResponse{Partial: c.partial()} // before the search, during which a rebuild may end
+	allow, err := c.withoutStale(ctx, documentsOf(r.Selection))
 	if err != nil {
 		return backend.WordsResponse{}, err
 	}
-	found, err := c.words.Find(ctx, c.query(r.Words), r.Limit, allow, r.All)
+	found, err := c.keyword.Find(ctx, c.query(r.Words), r.Limit, allow, r.All)
 	if err != nil {
 		return backend.WordsResponse{}, queryError(err)
 	}
@@ -103,8 +103,8 @@ func queryError(err error) error {
 	return err
 }
 
-// texts calls f with the texts of documents, and where their strings begin. Those that are gone or
-// damaged, or that the mapping refuses, are passed over.
+// texts calls f with the texts of documents and the starts of their strings. It skips documents that
+// are missing or damaged, or that the mapping rejects.
 func (c *collection) texts(ctx context.Context, nos []uint32, f func(no uint32, text keyword.Field, starts []int)) error {
 	return c.store.View(ctx, c.id, func(tx *store.Tx) error {
 		for _, no := range nos {
@@ -119,18 +119,18 @@ func (c *collection) texts(ctx context.Context, nos []uint32, f func(no uint32, 
 				continue
 			}
 			for _, t := range texts(parts) {
-				f(no, t, parts.Starts[named(t.Name)])
+				f(no, t, parts.Starts[fieldName(t.Name)])
 			}
 		}
 		return nil
 	})
 }
 
-// parts returns what a document is taken apart into; false where it is gone or damaged, or the
-// mapping refuses it.
+// parts returns the parts of a document by the mapping; false where it is missing or damaged, or the
+// mapping rejects it.
 func (c *collection) parts(tx *store.Tx, no uint32) (parts mapping.Parts, ok bool, err error) {
 	d, err := tx.DocumentByNo(no)
-	if _, damaged := c.leaveOut(tx, err); damaged || errors.Is(err, store.ErrNotFound) {
+	if _, damaged := c.noteDamage(tx, err); damaged || errors.Is(err, store.ErrNotFound) {
 		return parts, false, nil
 	}
 	if err != nil {
@@ -140,7 +140,7 @@ func (c *collection) parts(tx *store.Tx, no uint32) (parts mapping.Parts, ok boo
 	return parts, err == nil, nil
 }
 
-// Suggest returns how a word may be spelled, and what a query is expanded to.
+// Suggest returns similar spellings of a word, and the expansions of a query.
 func (b *Backend) Suggest(ctx context.Context, r backend.SuggestRequest) (out backend.SuggestResponse, err error) {
 	c, release, err := b.collection(ctx, r.Collection)
 	if err != nil {
@@ -153,7 +153,7 @@ func (b *Backend) Suggest(ctx context.Context, r backend.SuggestRequest) (out ba
 		}
 	}
 	if r.Expand != nil {
-		expansions, err := c.words.Expand(ctx, c.query(*r.Expand))
+		expansions, err := c.keyword.Expand(ctx, c.query(*r.Expand))
 		if err != nil {
 			return out, queryError(err)
 		}
@@ -164,18 +164,18 @@ func (b *Backend) Suggest(ctx context.Context, r backend.SuggestRequest) (out ba
 	return out, nil
 }
 
-// near sets the terms that are spelled much like the word of r. The word is taken for correct where
-// the keyword index lacks documents, or where it has synonyms.
+// near sets the terms with a spelling similar to the word of r. It takes the word for correct if the
+// keyword index lacks documents, or if the word has synonyms.
 func (c *collection) near(ctx context.Context, r backend.SuggestRequest, out *backend.SuggestResponse) (err error) {
-	if c.lacking() || c.words.Seq() < c.seq.Load() || c.words.Reads(c.synonyms.Load(), r.Word) {
+	if c.partial() || c.keyword.Seq() < c.seq.Load() || c.keyword.Reads(c.synonyms.Load(), r.Word) {
 		out.Correct = true
 		return nil
 	}
 	var terms []keyword.NearTerm
 	if r.Beginning {
-		terms, out.Correct, err = c.words.Beginning(ctx, r.Word, documentsOf(r.Selection))
+		terms, out.Correct, err = c.keyword.Beginning(ctx, r.Word, documentsOf(r.Selection))
 	} else {
-		terms, out.Correct, err = c.words.Near(ctx, r.Word, r.Edits, documentsOf(r.Selection))
+		terms, out.Correct, err = c.keyword.Near(ctx, r.Word, r.Edits, documentsOf(r.Selection))
 	}
 	if err != nil {
 		return err
@@ -187,7 +187,7 @@ func (c *collection) near(ctx context.Context, r backend.SuggestRequest, out *ba
 	return nil
 }
 
-// The bounds of the keyword index are those that the interface promises.
+// The keyword index stays within the bounds of the interface.
 const (
 	_ = uint(backend.MaxNear - keyword.MaxNear)
 	_ = uint(backend.MaxNearRefs - keyword.MaxNearRefs)

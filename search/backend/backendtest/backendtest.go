@@ -1,10 +1,12 @@
-// Package backendtest holds a backend to what the package backend says of each of its methods.
+// Package backendtest is the conformance suite of backends: it tests what package backend documents
+// for each method.
 package backendtest
 
 import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -16,52 +18,42 @@ import (
 	"searchd/search/mapping"
 )
 
-// Run tests a backend that open opens anew, empty and without the documents of an earlier one. What
-// open returns is closed by Run.
+// Run tests the backends that open returns. Each must be empty and independent of earlier ones; Run
+// closes them.
 func Run(t *testing.T, open func(t *testing.T) backend.Backend) {
-	o := opener(open)
-	t.Run("catalog", func(t *testing.T) { testCatalog(t, o.open(t)) })
-	t.Run("unknown collection", func(t *testing.T) { testUnknown(t, o.library(t)) })
-	t.Run("updated", func(t *testing.T) { testUpdated(t, o.library(t)) })
-	t.Run("canceled", func(t *testing.T) { testCanceled(t, o.library(t)) })
-	t.Run("closed", func(t *testing.T) { testClosed(t, o.library(t)) })
-	t.Run("values", func(t *testing.T) { testValues(t, o.open(t)) })
-	t.Run("writes", func(t *testing.T) { testWrites(t, o.open(t)) })
-	t.Run("refused writes", func(t *testing.T) { testRefused(t, o.open(t)) })
-	t.Run("changes", func(t *testing.T) { testChanges(t, o.library(t)) })
-	t.Run("deleted", func(t *testing.T) { testDeleted(t, o.library(t)) })
-	t.Run("pages", func(t *testing.T) { testPages(t, o.open(t)) })
-	t.Run("concurrent", func(t *testing.T) { testConcurrent(t, o.open(t)) })
+	start := func(t *testing.T) Calls {
+		b := open(t)
+		t.Cleanup(func() {
+			if err := b.Close(); err != nil {
+				t.Errorf("Close: %v", err)
+			}
+		})
+		return Calls{b}
+	}
+	for name, test := range map[string]func(*testing.T, Calls){
+		"catalog": testCatalog, "values": testValues, "writes": testWrites, "refused writes": testRefused,
+		"pages": testPages, "concurrent": testConcurrent,
+	} {
+		t.Run(name, func(t *testing.T) { test(t, start(t)) })
+	}
+	for name, test := range map[string]func(*testing.T, *library){
+		"unknown collection": testUnknown, "updated": testUpdated, "canceled": testCanceled, "closed": testClosed,
+		"changes": testChanges, "deleted": testDeleted,
+	} {
+		t.Run(name, func(t *testing.T) { test(t, newLibrary(t, start(t))) })
+	}
 	t.Run("library", func(t *testing.T) {
-		l := o.library(t) // which none of these changes
-		for _, test := range []struct {
-			name string
-			run  func(t *testing.T, l *library)
-		}{
-			{"documents", testDocuments}, {"list", testList}, {"select", testSelect}, {"words", testWords}, {"word terms", testWordTerms}, {"words of none", testWordsOfNone},
-			{"expand", testExpand}, {"near", testNear}, {"missing", testMissing},
-			{"sets", testSets}, {"facets", testFacets}, {"firsts", testFirsts}, {"passing", testPassing}, {"numbers", testNumbers}, {"order", testOrder},
-			{"nearest", testNearest}, {"cosines", testCosines}, {"vectors", testVectors}, {"names", testNames}, {"sample", testSample},
-			{"texts", testTexts}, {"shown", testShown},
-			{"heads", testHeads}, {"gauges", testGauges}, {"check", testCheck},
+		l := newLibrary(t, start(t)) // none of these tests changes it
+		for name, test := range map[string]func(*testing.T, *library){
+			"documents": testDocuments, "list": testList, "select": testSelect, "words": testWords, "word terms": testWordTerms,
+			"expand": testExpand, "near": testNear, "missing": testMissing, "sets": testSets, "facets": testFacets,
+			"firsts": testFirsts, "passing": testPassing, "numbers": testNumbers, "order": testOrder, "nearest": testNearest,
+			"cosines": testCosines, "vectors": testVectors, "names": testNames, "sample": testSample, "texts": testTexts,
+			"combined": testCombined, "gauges": testGauges,
 		} {
-			t.Run(test.name, func(t *testing.T) { test.run(t, l) })
+			t.Run(name, func(t *testing.T) { test(t, l) })
 		}
 	})
-}
-
-type opener func(t *testing.T) backend.Backend
-
-// open returns a backend that is closed when the test ends.
-func (o opener) open(t *testing.T) Calls {
-	t.Helper()
-	b := o(t)
-	t.Cleanup(func() {
-		if err := b.Close(); err != nil {
-			t.Errorf("Close: %v", err)
-		}
-	})
-	return Calls{b}
 }
 
 // docs is the name of the library's collection, and dimension is what its vectors have.
@@ -104,39 +96,34 @@ type library struct {
 	ids     map[backend.Ref]string
 	vectors map[string][][]float32 // of each passage
 	terms   *keyword.Analysis
+	last    uint64 // sequence number of the last change
 }
 
-// library opens a backend with the library. Documents that were replaced and deleted are behind it.
-func (o opener) library(t *testing.T) *library {
+// newLibrary fills a backend with the library, after documents that are replaced or deleted again.
+func newLibrary(t *testing.T, b Calls) *library {
 	t.Helper()
-	l := &library{Calls: o.open(t), refs: map[string]backend.Ref{}, ids: map[backend.Ref]string{}, vectors: map[string][][]float32{}}
+	l := &library{Calls: b, refs: map[string]backend.Ref{}, ids: map[backend.Ref]string{}, vectors: map[string][][]float32{}}
 	must(t, l.Create(t.Context(), docs, config()))
 	var err error
-	if l.terms, err = keyword.NewAnalysis("en"); err != nil {
-		t.Fatal(err)
-	}
-	var writes []backend.Write
+	l.terms, err = keyword.NewAnalysis("en")
+	must(t, err)
+	var before, writes []backend.Write
 	r := rand.New(rand.NewPCG(3, 4))
 	ids := l.sorted()
 	for i, id := range ids {
-		before := document(id+" before", `{"text":"gone words","year":1,"gone":1}`, 1, r)
-		if before.ID = id; i%3 == 0 {
-			before.ID = "gone " + id
-		}
-		writes = append(writes, before)
-	}
-	l.apply(t, writes...)
-	writes = writes[:0]
-	for i, id := range ids {
+		old := document(id, `{"text":"gone words","year":1,"gone":1}`, 1, r)
 		w := document(id, texts[id], 1+i%2, r)
 		if id == "second" { // without text
 			w.Passages, w.Vectors = nil, nil
 		}
 		l.vectors[id] = w.Vectors
 		if writes = append(writes, w); i%3 == 0 {
-			writes = append(writes, backend.Write{ID: "gone " + id, Delete: true})
+			old.ID = "gone " + id
+			writes = append(writes, backend.Write{ID: old.ID, Delete: true})
 		}
+		before = append(before, old)
 	}
+	l.apply(t, before...)
 	l.apply(t, writes...)
 	found, err := l.Lookup(t.Context(), docs, ids)
 	must(t, err)
@@ -149,17 +136,14 @@ func (o opener) library(t *testing.T) *library {
 	if len(l.ids) != len(texts) {
 		t.Fatalf("%d documents have %d refs", len(texts), len(l.ids))
 	}
+	c, err := l.Collection(t.Context(), docs)
+	must(t, err)
+	l.last = c.Sequence
 	return l
 }
 
 // sorted returns the ids of the library in order.
-func (l *library) sorted() (ids []string) {
-	for id := range texts {
-		ids = append(ids, id)
-	}
-	slices.Sort(ids)
-	return ids
-}
+func (l *library) sorted() []string { return slices.Sorted(maps.Keys(texts)) }
 
 // document returns a write of a document with passages of text.
 func document(id, fields string, passages int, r *rand.Rand) backend.Write {
@@ -184,19 +168,32 @@ func unit(r *rand.Rand) []float32 {
 	return v
 }
 
-// apply writes, and wants each write to change something.
-func (l *library) apply(t *testing.T, writes ...backend.Write) []backend.Outcome {
+// apply writes documents and requires that each write changes something.
+func (l *library) apply(t *testing.T, writes ...backend.Write) {
 	t.Helper()
 	outcomes, err := l.Apply(t.Context(), docs, writes)
 	if err != nil || len(outcomes) != len(writes) {
 		t.Fatalf("Apply of %d writes = %+v, %v", len(writes), outcomes, err)
 	}
 	for i, o := range outcomes {
-		if o.Status != backend.Created && o.Status != backend.Updated && o.Status != backend.Deleted {
+		if !changes(o.Status) {
 			t.Fatalf("Apply: the status of %q is %d", writes[i].ID, o.Status)
 		}
 	}
-	return outcomes
+}
+
+// changes reports whether a write with this status changed the collection.
+func changes(s backend.Status) bool {
+	return s == backend.Created || s == backend.Updated || s == backend.Deleted
+}
+
+// fetch makes a Fetch of the library's collection.
+func (l *library) fetch(t *testing.T, r backend.FetchRequest) backend.FetchResponse {
+	t.Helper()
+	r.Collection = docs
+	out, err := l.Fetch(t.Context(), r)
+	must(t, err)
+	return out
 }
 
 // of returns the refs of documents, given by their ids with spaces between.
@@ -223,17 +220,12 @@ func (l *library) names(refs []backend.Ref) string {
 }
 
 // set returns the set of documents, given by their ids.
-func (l *library) set(t *testing.T, ids string) *backend.Selection {
-	t.Helper()
-	return backend.Select(l.of(ids))
-}
+func (l *library) set(ids string) *backend.Selection { return backend.Select(l.of(ids)) }
 
 // all returns the set of all documents.
-func (l *library) all(t *testing.T) *backend.Selection {
-	return l.set(t, strings.Join(l.sorted(), " "))
-}
+func (l *library) all() *backend.Selection { return l.set(strings.Join(l.sorted(), " ")) }
 
-// members returns the ids of a set, in their order, and holds that its methods agree.
+// members returns the ids of a set, sorted, and checks that its methods agree.
 func (l *library) members(t *testing.T, set *backend.Selection) string {
 	t.Helper()
 	var refs []backend.Ref
@@ -250,7 +242,7 @@ func (l *library) members(t *testing.T, set *backend.Selection) string {
 	return out
 }
 
-// inOrder puts ids with spaces between in order.
+// inOrder sorts ids with spaces between.
 func inOrder(ids string) string {
 	list := strings.Fields(ids)
 	slices.Sort(list)

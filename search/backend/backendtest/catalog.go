@@ -16,150 +16,162 @@ import (
 // testCatalog makes, changes and drops collections.
 func testCatalog(t *testing.T, b Calls) {
 	ctx := t.Context()
-	if list, err := b.Collections(ctx); err != nil || len(list) != 0 {
-		t.Errorf("Collections of an empty backend = %+v, %v", list, err)
-	}
-	for _, name := range []string{"b", "a", "c"} {
-		must(t, b.Create(ctx, name, config()))
-	}
-	if err := b.Create(ctx, "a", config()); !errors.Is(err, backend.ErrCollectionExists) {
-		t.Errorf("Create of one that exists: %v, want ErrCollectionExists", err)
-	}
-	wrong := config()
-	wrong.Quantize = "int3"
-	if err := b.Create(ctx, "d", wrong); !errors.Is(err, backend.ErrInvalid) {
-		t.Errorf("Create with a wrong setting: %v, want ErrInvalid", err)
-	}
-	if err := b.Update(ctx, "a", wrong); !errors.Is(err, backend.ErrInvalid) {
-		t.Errorf("Update with a wrong setting: %v, want ErrInvalid", err)
-	}
-	if err := b.Create(ctx, "", config()); !errors.Is(err, backend.ErrInvalid) {
-		t.Errorf("Create without a name: %v, want ErrInvalid", err)
-	}
-	holds := func(when string, want ...string) {
+	lists := func(when string, want ...string) {
 		t.Helper()
 		list, err := b.Collections(ctx)
+		must(t, err)
 		var names []string
 		for _, c := range list {
 			names = append(names, c.Name)
 			if one, err := b.Collection(ctx, c.Name); err != nil || !reflect.DeepEqual(one, c) {
-				t.Errorf("%s: Collection(%q) = %+v, %v\nCollections has %+v", when, c.Name, one, err, c)
+				t.Errorf("%s: Open(%q) = %+v, %v\nCollections has %+v", when, c.Name, one, err, c)
 			}
 		}
-		if err != nil || !slices.Equal(names, want) {
-			t.Errorf("%s: Collections = %q, %v, want %q", when, names, err, want)
+		if !slices.Equal(names, want) {
+			t.Errorf("%s: Collections = %q, want %q", when, names, want)
 		}
 	}
-	holds("made", "a", "b", "c")
-	c, err := b.Collection(ctx, "a")
-	if err != nil || c.Documents+c.Passages+c.DamagedDocuments != 0 || c.Sequence < config().FirstSequence || c.Damaged != "" || c.Origin == "" || !reflect.DeepEqual(c.Config, config()) {
-		t.Errorf("a new collection is %+v, %v", c, err)
+	lists("empty")
+	for _, name := range []string{"b", "a", "c"} {
+		must(t, b.Create(ctx, name, config()))
+	}
+	lists("created", "a", "b", "c")
+	first, err := b.Collection(ctx, "a")
+	if err != nil || first.Documents+first.Passages+first.DamagedDocuments != 0 || first.Sequence < config().FirstSequence ||
+		first.Damaged != "" || first.Origin == "" || !reflect.DeepEqual(first.Config, config()) {
+		t.Errorf("a new collection is %+v, %v", first, err)
 	}
 	next := config()
 	next.Synonyms, next.Mapping = []string{"ship, boat"}, mapping.Mapping{"kind": {Type: mapping.Text}}
 	must(t, b.Update(ctx, "a", next))
-	want := c
-	want.Config = next
-	if c, err = b.Collection(ctx, "a"); err != nil || !reflect.DeepEqual(c, want) {
-		t.Errorf("the collection after Update is %+v, %v\nwant %+v", c, err, want)
+	first.Config = next
+	if c, err := b.Collection(ctx, "a"); err != nil || !reflect.DeepEqual(c, first) {
+		t.Errorf("the collection after Update is %+v, %v\nwant %+v", c, err, first)
 	}
-	if c, err = b.Collection(ctx, "b"); err != nil || !reflect.DeepEqual(c.Config, config()) {
+	if c, err := b.Collection(ctx, "b"); err != nil || !reflect.DeepEqual(c.Config, config()) {
 		t.Errorf("another collection after Update has the config %+v, %v", c.Config, err)
 	}
 	must(t, b.Drop(ctx, "b"))
-	holds("after Drop", "a", "c")
-	for name, err := range map[string]error{
-		"Drop": b.Drop(ctx, "b"), "Update": b.Update(ctx, "b", config()), "Collection": second(b.Collection(ctx, "b")),
+	lists("after Drop", "a", "c")
+	wrong := config()
+	wrong.Quantize = "int3"
+	for _, tc := range []struct {
+		call      string
+		err, want error
+	}{
+		{"Create of one that exists", b.Create(ctx, "a", config()), backend.ErrCollectionExists},
+		{"Create with a wrong setting", b.Create(ctx, "d", wrong), backend.ErrInvalid},
+		{"Create without a name", b.Create(ctx, "", config()), backend.ErrInvalid},
+		{"Update with a wrong setting", b.Update(ctx, "a", wrong), backend.ErrInvalid},
+		{"Drop of a dropped one", b.Drop(ctx, "b"), backend.ErrCollectionNotFound},
+		{"Update of a dropped one", b.Update(ctx, "b", config()), backend.ErrCollectionNotFound},
 	} {
-		if !errors.Is(err, backend.ErrCollectionNotFound) {
-			t.Errorf("%s of one that was dropped: %v, want ErrCollectionNotFound", name, err)
+		if !errors.Is(tc.err, tc.want) {
+			t.Errorf("%s: %v, want %v", tc.call, tc.err, tc.want)
 		}
 	}
 	must(t, b.Create(ctx, "b", next))
-	holds("made again", "a", "b", "c")
+	lists("created again", "a", "b", "c")
 }
 
 // second returns the error of a call with a result.
 func second[T any](_ T, err error) error { return err }
 
-// calls are the methods that are given the name of a collection and need it.
-func calls(ctx context.Context, l *library, sel *backend.Selection) map[string]func(name string) error {
+// callAll calls every method that needs a collection, Drop last, and returns their errors by name.
+func (l *library) callAll(ctx context.Context, name string, sel *backend.Selection) map[string]error {
 	refs, q, words := l.of("whale storm"), make([]float32, dimension), backend.Words{Text: "whale"}
 	q[0] = 1
 	passages := []backend.PassageRef{{Ref: refs[0]}}
-	out := map[string]func(name string) error{
-		"Update":     func(name string) error { return l.Update(ctx, name, config()) },
-		"Collection": func(name string) error { return second(l.Collection(ctx, name)) },
-		"Apply": func(name string) error {
-			return second(l.Apply(ctx, name, []backend.Write{{ID: "whale", Delete: true}}))
-		},
-		"Lookup":     func(name string) error { return second(l.Lookup(ctx, name, []string{"whale"})) },
-		"Fetch":      func(name string) error { return second(l.Fetch(ctx, name, refs)) },
-		"List":       func(name string) error { _, _, err := l.List(ctx, name, "", 1); return err },
-		"Nearest":    func(name string) error { return second(l.Nearest(ctx, name, q, 1, sel)) },
-		"Cosines":    func(name string) error { return second(l.Cosines(ctx, name, q, refs)) },
-		"Vectors":    func(name string) error { return second(l.Vectors(ctx, name, passages)) },
-		"Names":      func(name string) error { return second(l.Names(ctx, name, passages)) },
-		"Sample":     func(name string) error { return second(l.Sample(ctx, name, 1)) },
-		"Select":     func(name string) error { return second(l.Select(ctx, backend.SelectRequest{Collection: name})) },
-		"Words":      func(name string) error { return second(l.Words(ctx, name, words, 1, sel)) },
-		"WordScores": func(name string) error { return second(l.WordScores(ctx, name, words, refs)) },
-		"WordTerms":  func(name string) error { return second(l.WordTerms(ctx, name, words, refs)) },
-		"Expand":     func(name string) error { return second(l.Expand(ctx, name, words)) },
-		"Near":       func(name string) error { return second(l.Near(ctx, name, "whole", 1, sel)) },
-		"Beginning":  func(name string) error { return second(l.Beginning(ctx, name, "wha", sel)) },
-		"Missing": func(name string) error {
-			_, _, err := l.Missing(ctx, name, backend.FieldNames{Values: []string{"year"}})
-			return err
-		},
-		"Facets": func(name string) error {
-			return second(l.Facets(ctx, name, []backend.Facet{{Field: "year", Limit: 1}}, sel))
-		},
-		"Firsts": func(name string) error { return second(l.Firsts(ctx, name, "year", refs)) },
-		"Passing": func(name string) error {
-			return second(l.Passing(ctx, name, filter.Exists{Field: "year"}, refs))
-		},
-		"Numbers": func(name string) error { return second(l.Numbers(ctx, name, "year", false, refs)) },
-		"Order": func(name string) error {
-			return second(l.Order(ctx, name, sel, backend.Order{Keys: []backend.SortKey{{Field: "year"}}, Limit: 1}))
-		},
+	errs := map[string]error{
+		"Update":          l.Update(ctx, name, config()),
+		"Open":            second(l.Open(ctx, backend.OpenRequest{Collection: name})),
+		"Statistics":      second(l.Open(ctx, backend.OpenRequest{Collection: name, Words: &words})),
+		"Apply":           second(l.Apply(ctx, name, []backend.Write{{ID: "nobody", Delete: true}})),
+		"Lookup":          second(l.Lookup(ctx, name, []string{"whale"})),
+		"List":            second(l.List(ctx, backend.ListRequest{Collection: name, Limit: 1})),
+		"Select":          second(l.Select(ctx, backend.SelectRequest{Collection: name})),
+		"RetrieveWords":   second(l.Words(ctx, name, words, 1, sel)),
+		"RetrieveVectors": second(l.Nearest(ctx, name, q, 1, sel)),
+		"Sample":          second(l.RetrieveVectors(ctx, backend.VectorsRequest{Collection: name, Limit: 1})),
+		"Suggest":         second(l.Suggest(ctx, backend.SuggestRequest{Collection: name, Word: "whole", Edits: 1, Selection: sel})),
+		"Expand":          second(l.Suggest(ctx, backend.SuggestRequest{Collection: name, Expand: &words})),
+		"Stats":           second(l.Stats(ctx, backend.StatsRequest{Collection: name})),
+		"Changes":         second(l.Changes(ctx, backend.ChangesRequest{Collection: name, After: l.last, Limit: 1, Keep: true})),
 	}
-	from, err := l.Position(ctx, docs)
-	out["Position"] = func(name string) error { return second(l.Position(ctx, name)) }
-	out["Changed"] = func(name string) error { _, _, e := l.Changed(ctx, name, from, 1); return errors.Join(err, e) }
-	out["Hold"] = func(name string) error { return l.Keep(ctx, name, from) }
-	out["Encoded"] = func(name string) error { return second(l.Encoded(ctx, name, "whale")) }
-	out["IndexStats"] = func(name string) error { return second(l.IndexStats(ctx, name)) }
-	out["Drop"] = func(name string) error { return l.Drop(ctx, name) }
-	return out
+	for part, r := range map[string]backend.FetchRequest{
+		"Documents": {Documents: true}, "Cosines": {Vector: q}, "Scores": {Words: &words, Scores: true}, "Terms": {Words: &words, Terms: backend.AllTerms},
+		"First": {First: "year"}, "Numbers": {Numbers: []backend.NumberField{{Field: "year"}}}, "Passing": {Passing: []filter.Expr{filter.Exists{Field: "year"}}},
+		"Names": {Names: true}, "Texts": {Texts: true}, "Vectors": {Vectors: true},
+	} {
+		r.Collection, r.Refs, r.Passages = name, refs, passages
+		errs["Fetch of "+part] = second(l.Fetch(ctx, r))
+	}
+	for part, r := range map[string]backend.AggregateRequest{
+		"Fields": {Fields: backend.FieldNames{Values: []string{"year"}}}, "Facets": {Facets: []backend.Facet{{Field: "year", Limit: 1}}},
+		"Order": {Order: &backend.Order{Keys: []backend.SortKey{{Field: "year"}}, Limit: 1}},
+	} {
+		r.Collection, r.Selection = name, sel
+		errs["Aggregate of "+part] = second(l.Aggregate(ctx, r))
+	}
+	errs["Drop"] = l.Drop(ctx, name)
+	return errs
 }
 
-// testUnknown asks every method about a collection that does not exist.
+// testUnknown calls every method with a collection that does not exist.
 func testUnknown(t *testing.T, l *library) {
-	for name, call := range calls(t.Context(), l, l.all(t)) {
-		if err := call("nothing"); !errors.Is(err, backend.ErrCollectionNotFound) {
-			t.Errorf("%s of a collection that does not exist: %v, want ErrCollectionNotFound", name, err)
+	for call, err := range l.callAll(t.Context(), "nothing", l.all()) {
+		if !errors.Is(err, backend.ErrCollectionNotFound) {
+			t.Errorf("%s of a collection that does not exist: %v, want ErrCollectionNotFound", call, err)
 		}
 	}
 }
 
-// testUpdated gives a collection other settings: what was written before is found by them.
+// testCanceled calls every method with a canceled context: it may answer, or return its error.
+func testCanceled(t *testing.T, l *library) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for call, err := range l.callAll(ctx, docs, l.all()) {
+		if err != nil && !errors.Is(err, context.Canceled) {
+			t.Errorf("%s with a canceled context: %v, want context.Canceled or no error", call, err)
+		}
+	}
+}
+
+// testClosed calls every method of a closed backend.
+func testClosed(t *testing.T, l *library) {
+	ctx := t.Context()
+	must(t, l.Close())
+	errs := l.callAll(ctx, docs, l.all())
+	errs["Create"] = l.Create(ctx, "more", config())
+	errs["Collections"] = second(l.Collections(ctx))
+	errs["Check"] = second(l.Problems(ctx, false))
+	errs["Values"] = second(l.Values(ctx, ""))
+	errs["SetValues"] = l.SetValues(ctx, map[string][]byte{"a": {1}})
+	for call, err := range errs {
+		if !errors.Is(err, backend.ErrClosed) {
+			t.Errorf("%s after Close: %v, want ErrClosed", call, err)
+		}
+	}
+	if err := l.Close(); err != nil {
+		t.Errorf("Close a second time: %v", err)
+	}
+}
+
+// testUpdated changes settings: documents written before are found by the new ones.
 func testUpdated(t *testing.T, l *library) {
 	finds := func(when string, want map[string]string) {
 		t.Helper()
 		for word, ids := range want {
 			if got, err := l.RetrieveWords(t.Context(), backend.WordsRequest{Collection: docs, Words: backend.Words{Text: word}, Limit: 10, All: true}); err != nil || got.Partial || l.members(t, got.All) != ids {
-				t.Errorf("%s: Words(%q) = %+v, %v, want %q", when, word, got, err, ids)
+				t.Errorf("%s: RetrieveWords(%q) = %+v, %v, want %q", when, word, got, err, ids)
 			}
 		}
 		for filter, ids := range map[string]string{"kind = 'novel'": "train whale", "year = 1951": "garden wall"} {
-			if sel, err := l.Select(t.Context(), backend.SelectRequest{Collection: docs, Filter: parse(t, filter)}); err != nil || l.members(t, sel) != ids {
-				t.Errorf("%s: Select(%q) = %v, %v, want %q", when, filter, sel, err, ids)
+			if got := l.members(t, l.selected(t, filter)); got != ids {
+				t.Errorf("%s: Select(%q) = %v, want %q", when, filter, got, ids)
 			}
 		}
-		if c, err := l.Cosines(t.Context(), docs, l.vectors["wall"][0], l.of("wall")); err != nil || !near(c[0][0], 1) {
-			t.Errorf("%s: the cosine of a vector with itself is %v, %v", when, c, err)
-		}
+		testNearest(t, l)
 	}
 	finds("before", map[string]string{"novel": "", "car": "bridge engine", "whale": "whale"})
 	next := config()
@@ -169,56 +181,19 @@ func testUpdated(t *testing.T, l *library) {
 	next.Quantize = backend.QuantizeInt8
 	must(t, l.Update(t.Context(), docs, next))
 	finds("with another graph", map[string]string{"novel": "", "car": "engine", "whale": "storm whale"})
-	testNearest(t, l)
 	next.Language = "standard"
 	must(t, l.Update(t.Context(), docs, next))
 	finds("in another language", map[string]string{"whales": "", "whale": "storm whale", "hunts": "whale", "hunt": "whale", "rises": "kitchen", "rise": ""})
 }
 
-// testCanceled asks every method while nobody waits any more: it may answer, or say that.
-func testCanceled(t *testing.T, l *library) {
-	ctx, cancel := context.WithCancel(t.Context())
-	all := calls(ctx, l, l.all(t))
-	cancel()
-	drop := all["Drop"]
-	delete(all, "Drop")
-	for name, call := range all {
-		if err := call(docs); err != nil && !errors.Is(err, context.Canceled) {
-			t.Errorf("%s with a canceled context: %v, want context.Canceled or no error", name, err)
-		}
-	}
-	if err := drop(docs); err != nil && !errors.Is(err, context.Canceled) {
-		t.Errorf("Drop with a canceled context: %v, want context.Canceled or no error", err)
-	}
-}
-
-// testClosed asks every method of a closed backend.
-func testClosed(t *testing.T, l *library) {
-	ctx := t.Context()
-	sel, err := l.Select(ctx, backend.SelectRequest{Collection: docs})
-	must(t, err)
-	all := calls(ctx, l, sel)
-	must(t, l.Close())
-	all["Create"] = func(string) error { return l.Create(ctx, "more", config()) }
-	all["Collections"] = func(string) error { return second(l.Collections(ctx)) }
-	all["Check"] = func(string) error { return second(l.Problems(ctx, false)) }
-	all["Values"] = func(string) error { return second(l.Values(t.Context(), "")) }
-	all["SetValues"] = func(string) error { return l.SetValues(ctx, map[string][]byte{"a": {1}}) }
-	for name, call := range all {
-		if err := call(docs); !errors.Is(err, backend.ErrClosed) {
-			t.Errorf("%s after Close: %v, want ErrClosed", name, err)
-		}
-	}
-	if err := l.Close(); err != nil {
-		t.Errorf("Close a second time: %v", err)
-	}
-}
-
 // testValues sets, changes and removes values.
 func testValues(t *testing.T, b Calls) {
-	set := func(values map[string][]byte) { t.Helper(); must(t, b.SetValues(t.Context(), values)) }
-	set(map[string][]byte{"alias/a": []byte("1"), "alias/b": {0, 255}, "task/a": []byte("2")})
-	set(map[string][]byte{"alias/a": nil, "alias/c": {}, "task/a": []byte("3"), "task/none": nil})
+	for _, values := range []map[string][]byte{
+		{"alias/a": []byte("1"), "alias/b": {0, 255}, "task/a": []byte("2")},
+		{"alias/a": nil, "alias/c": {}, "task/a": []byte("3"), "task/none": nil},
+	} {
+		must(t, b.SetValues(t.Context(), values))
+	}
 	for prefix, want := range map[string]map[string][]byte{
 		"alias/": {"alias/b": {0, 255}, "alias/c": {}}, "task/": {"task/a": []byte("3")}, "none": {},
 	} {

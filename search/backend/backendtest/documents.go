@@ -15,7 +15,7 @@ import (
 	"searchd/search/backend"
 )
 
-// testWrites writes one document again and again, and holds what becomes of each write.
+// testWrites writes one document repeatedly and checks the outcome of each write.
 func testWrites(t *testing.T, b Calls) {
 	ctx := t.Context()
 	must(t, b.Create(ctx, docs, config()))
@@ -53,7 +53,7 @@ func testWrites(t *testing.T, b Calls) {
 		}
 		after, err := b.Collection(ctx, docs)
 		must(t, err)
-		changed := step.status == backend.Created || step.status == backend.Updated || step.status == backend.Deleted
+		changed := changes(step.status)
 		if now := out[0].Revision; changed != (after.Sequence > before.Sequence) ||
 			(step.status == backend.Created || step.status == backend.Updated) && now <= revision || step.status == backend.Unchanged && now != revision {
 			t.Errorf("step %d, %s: revision %d after %d, sequence %d after %d", i, step.what, now, revision, after.Sequence, before.Sequence)
@@ -89,7 +89,7 @@ func same(d *backend.Document, w backend.Write) bool {
 	return d != nil && d.ID == w.ID && bytes.Equal(d.Fields, w.Fields) && d.Hash == w.Hash && slices.Equal(d.Passages, w.Passages) && d.Revision > 0
 }
 
-// testRefused writes what is not allowed, which changes nothing.
+// testRefused makes writes that are not allowed: they change nothing.
 func testRefused(t *testing.T, b Calls) {
 	ctx := t.Context()
 	must(t, b.Create(ctx, docs, config()))
@@ -113,124 +113,131 @@ func testRefused(t *testing.T, b Calls) {
 	if c, err := b.Collection(ctx, docs); err != nil || c.Documents != 0 || c.Passages != 0 {
 		t.Errorf("after writes that were refused: %+v, %v", c, err)
 	}
-	if _, _, err := b.List(ctx, docs, "no cursor", 1); !errors.Is(err, backend.ErrInvalid) {
+	if _, err := b.List(ctx, backend.ListRequest{Collection: docs, Cursor: "no cursor", Limit: 1}); !errors.Is(err, backend.ErrInvalid) {
 		t.Errorf("List from a wrong cursor: %v, want ErrInvalid", err)
 	}
 }
 
-// testDocuments reads documents by id and by ref.
+// testDocuments reads documents by id and by ref, with and without their fields.
 func testDocuments(t *testing.T, l *library) {
+	ctx := t.Context()
 	ids := append(l.sorted(), "nobody", "gone "+l.sorted()[0], "whale")
-	found, err := l.Lookup(t.Context(), docs, ids)
+	found, err := l.Lookup(ctx, docs, ids)
 	must(t, err)
-	refs := l.of("wall whale wall second")
-	fetched, err := l.Fetch(t.Context(), docs, refs)
+	heads, err := l.Backend.Lookup(ctx, backend.LookupRequest{Collection: docs, IDs: ids, NoFields: true, Vectors: true})
 	must(t, err)
 	for i, id := range ids {
-		if fields, ok := texts[id]; ok != (found[i] != nil) || ok && (found[i].ID != id || string(found[i].Fields) != fields || found[i].Ref != l.refs[id]) {
-			t.Errorf("Lookup(%q) = %+v", id, found[i])
+		d, head := found[i], heads[i]
+		fields, known := texts[id]
+		if known != (d != nil) || known != (head != nil) {
+			t.Errorf("Lookup(%q) = %+v, and without fields %+v", id, d, head)
+		}
+		if !known {
+			continue
+		}
+		if d.ID != id || string(d.Fields) != fields || d.Ref != l.refs[id] || len(d.Passages) != len(l.vectors[id]) {
+			t.Errorf("Lookup(%q) = %+v", id, d)
+		}
+		if !slices.EqualFunc(head.Vectors, l.vectors[id], slices.Equal) {
+			t.Errorf("Lookup(%q) has the vectors %v, want %v", id, head.Vectors, l.vectors[id])
+		}
+		if head.Vectors, head.Fields = nil, d.Fields; !reflect.DeepEqual(head, d) {
+			t.Errorf("Lookup(%q) without fields = %+v, want %+v", id, head, d)
 		}
 	}
+	refs := l.of("wall whale wall second")
+	fetched := l.fetch(t, backend.FetchRequest{Refs: refs, Documents: true}).Documents
 	for i, ref := range refs {
-		at := slices.Index(ids, l.ids[ref])
-		if !reflect.DeepEqual(fetched[i], found[at]) {
-			t.Errorf("Fetch = %+v\nLookup = %+v", fetched[i], found[at])
+		if want := found[slices.Index(ids, l.ids[ref])]; !reflect.DeepEqual(fetched[i], want) {
+			t.Errorf("Fetch = %+v\nLookup = %+v", fetched[i], want)
 		}
 	}
-	if len(found[slices.Index(ids, "second")].Passages) != 0 || len(found[slices.Index(ids, "whale")].Passages) == 0 {
-		t.Error("a document without passages has some, or one with passages has none")
+	if none, err := l.Lookup(ctx, docs, nil); err != nil || len(none) != 0 {
+		t.Errorf("Lookup of nothing = %v, %v", none, err)
 	}
-	for name, n := range map[string]int{"Lookup": length(l.Lookup(t.Context(), docs, nil)), "Fetch": length(l.Fetch(t.Context(), docs, nil))} {
-		if n != 0 {
-			t.Errorf("%s of nothing has %d answers", name, n)
-		}
+	if none := l.fetch(t, backend.FetchRequest{Documents: true}).Documents; len(none) != 0 {
+		t.Errorf("Fetch of nothing = %v", none)
 	}
 }
 
-// length returns how many results a call without an error has.
-func length[T any](list []T, err error) int {
-	if err != nil {
-		return -1
+// list returns all documents of the library in pages of a length.
+func (l *library) list(t *testing.T, limit int, noFields bool) (all []*backend.Document) {
+	t.Helper()
+	r := backend.ListRequest{Collection: docs, Limit: limit, NoFields: noFields}
+	for range len(texts) + 1 {
+		page, err := l.List(t.Context(), r)
+		if err != nil || len(page.Documents) > limit || len(page.Documents) < limit && page.Next != "" {
+			t.Fatalf("List(%+v) = %d documents, next %q, %v", r, len(page.Documents), page.Next, err)
+		}
+		all = append(all, page.Documents...)
+		if r.Cursor = page.Next; r.Cursor == "" {
+			return all
+		}
 	}
-	return len(list)
+	t.Fatalf("List in pages of %d does not end", limit)
+	return nil
 }
 
-// testList reads all documents in pages of several lengths.
+// testList reads all documents in pages of several lengths, with and without their fields.
 func testList(t *testing.T, l *library) {
-	all, next, err := l.List(t.Context(), docs, "", 1000)
-	if err != nil || next != "" || len(all) != len(texts) {
-		t.Fatalf("List of all = %d documents, next %q, %v, want %d", len(all), next, err, len(texts))
-	}
+	all := l.list(t, 1000, false)
 	seen := map[string]bool{}
 	for _, d := range all {
 		if seen[d.ID] = true; string(d.Fields) != texts[d.ID] || d.Ref != l.refs[d.ID] {
 			t.Errorf("List has %+v", d)
 		}
 	}
-	if len(seen) != len(texts) {
-		t.Errorf("List has %d documents of %d", len(seen), len(texts))
+	if len(seen) != len(texts) || len(all) != len(texts) {
+		t.Errorf("List has %d documents, %d different ones, want %d", len(all), len(seen), len(texts))
 	}
-	for _, limit := range []int{1, 2, 5, len(texts) - 1, len(texts)} {
-		var got []*backend.Document
-		for cursor, pages := "", 0; ; pages++ {
-			page, next, err := l.List(t.Context(), docs, cursor, limit)
-			if err != nil || len(page) > limit || len(page) < limit && next != "" || pages > len(texts) {
-				t.Fatalf("List(%q, %d) = %d documents, next %q, %v", cursor, limit, len(page), next, err)
+	for _, noFields := range []bool{false, true} {
+		for _, limit := range []int{1, 2, 5, len(texts) - 1, len(texts), 1000} {
+			if noFields {
+				for _, d := range all {
+					d.Fields = nil
+				}
 			}
-			got = append(got, page...)
-			if cursor = next; next == "" {
-				break
+			if got := l.list(t, limit, noFields); !reflect.DeepEqual(got, all) {
+				t.Errorf("List in pages of %d (no fields: %t) has other documents, or another order, than at once", limit, noFields)
 			}
-		}
-		if !reflect.DeepEqual(got, all) {
-			t.Errorf("List in pages of %d has other documents, or another order, than at once", limit)
 		}
 	}
 }
 
-// testDeleted holds that a document that is deleted is in nothing any more, and that those deleted
-// between two pages take no others with them.
+// testDeleted deletes documents between two pages: nothing finds them any more, and no other
+// document is skipped.
 func testDeleted(t *testing.T, l *library) {
 	ctx := t.Context()
-	first, next, err := l.List(ctx, docs, "", 4)
+	page, err := l.List(ctx, backend.ListRequest{Collection: docs, Limit: 4})
 	must(t, err)
+	first := page.Documents
 	gone := []*backend.Document{first[3], first[1]} // the last of the page, too
 	for _, d := range gone {
 		l.apply(t, backend.Write{ID: d.ID, Delete: true})
 	}
-	rest, _, err := l.List(ctx, docs, next, 1000)
-	if err != nil || len(rest) != len(texts)-4 {
-		t.Errorf("after the first page are %d documents, %v, want %d", len(rest), err, len(texts)-4)
-	}
-	refs := []backend.Ref{gone[0].Ref, first[0].Ref, gone[1].Ref}
-	fetched, err := l.Fetch(ctx, docs, refs)
-	if err != nil || fetched[0] != nil || fetched[1] == nil || fetched[2] != nil {
-		t.Errorf("Fetch of a document between two that are gone = %+v, %v", fetched, err)
+	rest, err := l.List(ctx, backend.ListRequest{Collection: docs, Cursor: page.Next, Limit: 1000})
+	if err != nil || len(rest.Documents) != len(texts)-4 {
+		t.Errorf("after the first page are %d documents, %v, want %d", len(rest.Documents), err, len(texts)-4)
 	}
 	all, err := l.Select(ctx, backend.SelectRequest{Collection: docs})
 	if err != nil || all.Len() != len(texts)-2 || all.Contains(gone[0].Ref) || all.Contains(gone[1].Ref) {
 		t.Errorf("all documents are %d, %v, want %d", all.Len(), err, len(texts)-2)
 	}
-	q := l.vectors["whale"][0]
-	cosines, err := l.Cosines(ctx, docs, q, refs)
-	if err != nil || cosines[0] != nil || cosines[2] != nil {
-		t.Errorf("Cosines of documents that are gone = %v, %v", cosines, err)
+	q, words := l.vectors["whale"][0], backend.Words{Text: "old wall whale sea captain numbers label"}
+	refs := []backend.Ref{gone[0].Ref, first[0].Ref, gone[1].Ref}
+	got := l.fetch(t, backend.FetchRequest{Refs: refs, Documents: true, Vector: q, Words: &words, Scores: true,
+		Passages: []backend.PassageRef{{Ref: refs[0]}, {Ref: refs[2]}}, Names: true, Vectors: true})
+	if got.Documents[1] == nil || got.Vectors[0] != nil || got.Vectors[1] != nil || got.Names[0]+got.Names[1] != 0 {
+		t.Errorf("Fetch of passages of deleted documents = %+v", got)
 	}
-	vectors, err := l.Vectors(ctx, docs, []backend.PassageRef{{Ref: refs[0]}, {Ref: refs[2]}})
-	if err != nil || vectors[0] != nil || vectors[1] != nil {
-		t.Errorf("Vectors of documents that are gone = %v, %v", vectors, err)
-	}
-	names, err := l.Names(ctx, docs, []backend.PassageRef{{Ref: refs[0]}, {Ref: refs[2]}})
-	if err != nil || names[0] != 0 || names[1] != 0 {
-		t.Errorf("Names of documents that are gone = %v, %v", names, err)
+	for _, i := range []int{0, 2} {
+		if got.Documents[i] != nil || got.Cosines[i] != nil || got.Scores[i] != 0 {
+			t.Errorf("Fetch of a deleted document = %+v, %v, %v", got.Documents[i], got.Cosines[i], got.Scores[i])
+		}
 	}
 	nearest, err := l.Nearest(ctx, docs, q, 1000, nil)
 	if err != nil || slices.ContainsFunc(nearest, func(m backend.PassageMatch) bool { return m.Ref == refs[0] || m.Ref == refs[2] }) {
-		t.Errorf("Nearest = %v, %v, has documents that are gone", nearest, err)
-	}
-	scores, err := l.WordScores(ctx, docs, backend.Words{Text: "old wall whale sea captain numbers label"}, refs)
-	if err != nil || scores[0] != 0 || scores[2] != 0 {
-		t.Errorf("WordScores of documents that are gone = %v, %v", scores, err)
+		t.Errorf("RetrieveVectors = %v, %v, has deleted documents", nearest, err)
 	}
 	l.apply(t, document(gone[0].ID, texts[gone[0].ID], 1, rand.New(rand.NewPCG(9, 9))))
 	again, err := l.Lookup(ctx, docs, []string{gone[0].ID})
@@ -241,44 +248,46 @@ func testDeleted(t *testing.T, l *library) {
 
 // testChanges follows the change log.
 func testChanges(t *testing.T, l *library) {
-	ctx := t.Context()
-	from, err := l.Position(ctx, docs)
-	must(t, err)
-	must(t, l.Keep(ctx, docs, from))
-	if ids, next, err := l.Changed(ctx, docs, from, 10); err != nil || len(ids) != 0 || next != from {
-		t.Errorf("Changed at the end of the log = %q, %v, %v, want none and %v", ids, next, err, from)
+	changes := func(after uint64, limit int) backend.ChangesResponse {
+		t.Helper()
+		out, err := l.Changes(t.Context(), backend.ChangesRequest{Collection: docs, After: after, Limit: limit, Keep: true})
+		must(t, err)
+		return out
+	}
+	from := l.last
+	if at := changes(from, 10); len(at.IDs) != 0 || at.Next != from || at.End != from {
+		t.Errorf("Changes at the end of the log = %+v, want none and %d", at, from)
 	}
 	r := rand.New(rand.NewPCG(10, 11))
 	for i, id := range []string{"whale", "new", "storm", "whale", "garden", "new"} {
 		l.apply(t, document(id, fmt.Sprintf(`{"text":"change %d"}`, i), 1, r))
 	}
 	l.apply(t, backend.Write{ID: "garden", Delete: true})
-	end, err := l.Position(ctx, docs)
-	if err != nil || end-from != 7 {
-		t.Errorf("from %v until %v are %d changes, %v, want 7", from, end, end-from, err)
+	end := changes(from, 0).End
+	if end-from != 7 {
+		t.Errorf("from %d until %d are %d changes, want 7", from, end, end-from)
 	}
 	for limit := 1; limit <= 8; limit++ {
 		seen := map[string]bool{}
 		at := from
 		for range 20 {
-			ids, next, err := l.Changed(ctx, docs, at, limit)
-			must(t, err)
-			if got := slices.Compact(slices.Sorted(slices.Values(ids))); len(got) != len(ids) || len(ids) > limit {
-				t.Errorf("Changed(%v, %d) = %q, want at most so many ids, each once", at, limit, ids)
+			page := changes(at, limit)
+			if got := slices.Compact(slices.Sorted(slices.Values(page.IDs))); len(got) != len(page.IDs) || len(got) > limit {
+				t.Errorf("Changes(%d, %d) = %q, want at most so many ids, each once", at, limit, page.IDs)
 			}
-			for _, id := range ids {
+			for _, id := range page.IDs {
 				seen[id] = true
 			}
-			if next == at {
+			if page.Next == at {
 				break
 			}
-			if next < at || next > end {
-				t.Fatalf("Changed(%v, %d) goes on from %v", at, limit, next)
+			if page.Next < at || page.Next > end {
+				t.Fatalf("Changes(%d, %d) goes on from %d", at, limit, page.Next)
 			}
-			at = next
+			at = page.Next
 		}
 		if at != end || len(seen) != 4 || !seen["whale"] || !seen["new"] || !seen["storm"] || !seen["garden"] {
-			t.Errorf("with a limit of %d the changes are of %v up to %v, want those of 4 documents up to %v", limit, seen, at, end)
+			t.Errorf("with a limit of %d the changes are of %v up to %d, want those of 4 documents up to %d", limit, seen, at, end)
 		}
 	}
 }
@@ -304,7 +313,7 @@ func testConcurrent(t *testing.T, b Calls) {
 			for range each {
 				words, err := b.Words(ctx, docs, backend.Words{Text: "common"}, 100, nil)
 				if err != nil || len(words.Matches) != words.Total {
-					t.Errorf("Words finds %d of %d, %v", len(words.Matches), words.Total, err)
+					t.Errorf("RetrieveWords finds %d of %d, %v", len(words.Matches), words.Total, err)
 				}
 				if _, err := b.Nearest(ctx, docs, unit(r), 100, nil); err != nil {
 					t.Error(err)

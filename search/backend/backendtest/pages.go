@@ -9,8 +9,7 @@ import (
 	"searchd/search/backend"
 )
 
-// testPages holds that documents of megabytes come in pages of about backend.PageBytes, and that
-// none is missing or comes twice.
+// testPages checks that documents of megabytes come in pages of about backend.PageBytes, each once.
 func testPages(t *testing.T, b Calls) {
 	ctx := t.Context()
 	must(t, b.Create(ctx, docs, config()))
@@ -72,19 +71,19 @@ func testPages(t *testing.T, b Calls) {
 		t.Errorf("Fetch in pages has %d documents, want %d", at, len(refs))
 	}
 	seen := map[string]bool{}
-	for cursor, more := "", true; more; more = cursor != "" {
-		page, next, err := b.List(ctx, docs, cursor, 100)
-		if err != nil || len(page) == 0 {
-			t.Fatalf("List after %d documents = %d, next %q, %v", len(seen), len(page), next, err)
+	for r, more := (backend.ListRequest{Collection: docs, Limit: 100}), true; more; more = r.Cursor != "" {
+		page, err := b.List(ctx, r)
+		if err != nil || len(page.Documents) == 0 {
+			t.Fatalf("List after %d documents = %+v, %v", len(seen), page, err)
 		}
-		bounded("List", page)
-		for _, d := range page {
+		bounded("List", page.Documents)
+		for _, d := range page.Documents {
 			if seen[d.ID] {
 				t.Errorf("List has %s twice", d.ID)
 			}
 			seen[d.ID] = true
 		}
-		cursor = next
+		r.Cursor = page.Next
 	}
 	if len(seen) != n {
 		t.Errorf("List in pages has %d documents, want %d", len(seen), n)

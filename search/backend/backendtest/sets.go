@@ -10,18 +10,17 @@ import (
 	"searchd/search/backend"
 )
 
-// told writes a value as filters do.
-func told(v *filter.Value) string {
+// valueText returns a value as filters write it.
+func valueText(v *filter.Value) string {
 	if v == nil {
 		return "none"
 	}
 	return v.String()
 }
 
-// testSets puts sets together and reads their refs in pages.
+// testSets joins sets and reads their refs.
 func testSets(t *testing.T, l *library) {
-	sel, err := l.Select(t.Context(), backend.SelectRequest{Collection: docs, Filter: parse(t, "year = 1951")})
-	must(t, err)
+	sel := l.selected(t, "year = 1951")
 	before := l.members(t, sel)
 	for _, tc := range []struct {
 		sel  *backend.Selection
@@ -44,6 +43,12 @@ func testSets(t *testing.T, l *library) {
 func testFacets(t *testing.T, l *library) {
 	number := func(n float64) *filter.Value { return &filter.Value{Kind: filter.Number, Num: n} }
 	date := filter.Values(nil, "1950-01-01")[1]
+	facets := func(facets []backend.Facet, set *backend.Selection) []backend.FacetCounts {
+		t.Helper()
+		out, err := l.Aggregate(t.Context(), backend.AggregateRequest{Collection: docs, Facets: facets, Selection: set})
+		must(t, err)
+		return out.Facets
+	}
 	everything := strings.Join(l.sorted(), " ")
 	for _, tc := range []struct {
 		facet backend.Facet
@@ -65,9 +70,9 @@ func testFacets(t *testing.T, l *library) {
 		{backend.Facet{Field: "year", Limit: 9, Ranges: []backend.Range{{To: number(1951)}, {From: number(1951), To: number(1988)}, {From: number(1951)}, {}}}, everything, "[3 2 4 7]", "0 5"},
 		{backend.Facet{Field: "published", Ranges: []backend.Range{{From: &date}}}, everything, "[1]", "0 10"},
 	} {
-		got, err := l.Facets(t.Context(), docs, []backend.Facet{tc.facet, {Field: "price", Limit: 1}}, l.set(t, tc.of))
-		if err != nil || len(got) != 2 {
-			t.Errorf("Facets(%+v): %+v, %v", tc.facet, got, err)
+		got := facets([]backend.Facet{tc.facet, {Field: "price", Limit: 1}}, l.set(tc.of))
+		if len(got) != 2 {
+			t.Errorf("Facets(%+v): %+v", tc.facet, got)
 			continue
 		}
 		var values []string
@@ -82,68 +87,46 @@ func testFacets(t *testing.T, l *library) {
 			t.Errorf("Facets(%+v) of %q = %s; %s\nwant %s; %s", tc.facet, tc.of, text, other, tc.want, tc.other)
 		}
 	}
-	labels, err := l.Facets(t.Context(), docs, []backend.Facet{{Field: "label", Limit: 5}}, l.all(t))
-	if err != nil || len(labels[0].Values) != 2 {
-		t.Fatalf("Facets of long strings = %+v, %v", labels, err)
+	labels := facets([]backend.Facet{{Field: "label", Limit: 5}}, l.all())
+	if len(labels[0].Values) != 2 {
+		t.Fatalf("Facets of long strings = %+v", labels)
 	}
 	for i, want := range []string{"first", "second"} {
-		v, _ := l.keyOf(want)
+		v := labelOf(want)
 		if !slices.ContainsFunc(labels[0].Values, func(c backend.ValueCount) bool { return c.Value == v && c.Count == 1 }) {
 			t.Errorf("the key of the label of %s is not counted, byte by byte; there is %q", want, labels[0].Values[i].Value.Str)
 		}
 	}
-	if none, err := l.Facets(t.Context(), docs, nil, l.all(t)); err != nil || len(none) != 0 {
-		t.Errorf("no facets = %v, %v", none, err)
-	}
 }
 
-// keyOf returns the label of a document as it is told where values are: by its key.
-func (l *library) keyOf(id string) (filter.Value, bool) {
-	v := filter.Value{Kind: filter.String}
-	switch id {
-	case "first":
-		v.Str = label + "a"
-	case "second":
-		v.Str = label + "b"
-	default:
-		return v, false
-	}
+// labelOf returns the label of the first or second document as backends return long strings: by its
+// key.
+func labelOf(id string) filter.Value {
+	v := filter.Value{Kind: filter.String, Str: label + map[string]string{"first": "a", "second": "b"}[id]}
 	v.Str = v.Key()
-	return v, true
+	return v
 }
 
 // testFirsts asks for one value of each document: numbers come before booleans and strings.
 func testFirsts(t *testing.T, l *library) {
 	for field, want := range map[string]string{
-		"year": "whale 1851, storm 1902, less none, whale 1851", "kind": "whale 'novel', storm 'story', less 'manual', whale 'novel'",
-		"mixed": "whale none, storm none, less 7, whale none", "tags": "whale 'hunt', storm 'sea', less none, whale 'hunt'",
-		"serial": "whale none, storm none, less 9007199254740992, whale none",
+		"year": "1851, 1902, none, 1851", "kind": "'novel', 'story', 'manual', 'novel'", "mixed": "none, none, 7, none",
+		"tags": "'hunt', 'sea', none, 'hunt'", "serial": "none, none, 9007199254740992, none",
 	} {
-		refs := l.of("whale storm less whale")
-		values, err := l.Firsts(t.Context(), docs, field, refs)
-		if got := l.valued(refs, values); err != nil || got != want {
-			t.Errorf("Firsts(%q) = %s, %v, want %s", field, got, err, want)
+		var got []string
+		for _, v := range l.fetch(t, backend.FetchRequest{Refs: l.of("whale storm less whale"), First: field}).Firsts {
+			got = append(got, valueText(v))
+		}
+		if text := strings.Join(got, ", "); text != want {
+			t.Errorf("the first values of %q are %s, want %s", field, text, want)
 		}
 	}
-	values, err := l.Firsts(t.Context(), docs, "label", l.of("second first"))
-	must(t, err)
+	values := l.fetch(t, backend.FetchRequest{Refs: l.of("second first"), First: "label"}).Firsts
 	for i, id := range []string{"second", "first"} {
-		if want, _ := l.keyOf(id); values[i] == nil || *values[i] != want {
-			t.Errorf("the label of %s is %s, want its key, byte by byte", id, told(values[i]))
+		if values[i] == nil || *values[i] != labelOf(id) {
+			t.Errorf("the label of %s is %s, want its key, byte by byte", id, valueText(values[i]))
 		}
 	}
-}
-
-// valued writes documents with a value each.
-func (l *library) valued(refs []backend.Ref, values []*filter.Value) string {
-	if len(refs) != len(values) {
-		return fmt.Sprintf("%d values of %d documents", len(values), len(refs))
-	}
-	out := make([]string, len(refs))
-	for i, ref := range refs {
-		out[i] = l.ids[ref] + " " + told(values[i])
-	}
-	return strings.Join(out, ", ")
 }
 
 // testPassing asks which documents pass a filter.
@@ -152,8 +135,8 @@ func testPassing(t *testing.T, l *library) {
 	for text, want := range map[string][]bool{
 		"year = 1951": {true, false, true, true}, "NOT year = 1951": {false, true, false, false}, "id = 'wall'": {true, false, false, true}, "nothing EXISTS": {false, false, false, false},
 	} {
-		if got, err := l.Passing(t.Context(), docs, parse(t, text), refs); err != nil || !slices.Equal(got, want) {
-			t.Errorf("Passing(%q) = %v, %v, want %v", text, got, err, want)
+		if got := l.fetch(t, backend.FetchRequest{Refs: refs, Passing: []filter.Expr{parse(t, text)}}).Passing[0]; !slices.Equal(got, want) {
+			t.Errorf("Passing(%q) = %v, want %v", text, got, want)
 		}
 	}
 }
@@ -167,25 +150,28 @@ func testNumbers(t *testing.T, l *library) {
 		want  string
 	}{
 		{"year", false, "whale wall big", "wall 1951, whale 1851"}, {"mixed", false, "less second first", "less 7, second -3, second 9"}, {"kind", false, "whale", ""},
-		{"published", true, "bridge train whale", "bridge 5.692392005e+14, train -1.091491200e+15"}, {"published", false, "bridge", ""}, {"year", false, "", ""},
+		{"published", true, "bridge train whale", "bridge 5.692392005e+14, train -1.0914912e+15"}, {"published", false, "bridge", ""}, {"year", false, "", ""},
 	} {
-		numbers, err := l.Numbers(t.Context(), docs, tc.field, tc.dates, l.of(tc.of))
-		got := make([]string, len(numbers))
-		for i, n := range numbers {
-			if got[i] = fmt.Sprint(l.ids[l.of(tc.of)[n.Index]], " ", n.Value); tc.dates {
-				got[i] = fmt.Sprintf("%s %.9e", l.ids[l.of(tc.of)[n.Index]], n.Value)
-			}
+		var got []string
+		for _, n := range l.fetch(t, backend.FetchRequest{Refs: l.of(tc.of), Numbers: []backend.NumberField{{Field: tc.field, Dates: tc.dates}}}).Numbers[0] {
+			got = append(got, fmt.Sprintf("%s %.10g", l.ids[l.of(tc.of)[n.Index]], n.Value))
 		}
 		slices.Sort(got)
-		if text := strings.Join(got, ", "); err != nil || text != tc.want {
-			t.Errorf("Numbers(%q, %t) of %q = %s, %v, want %s", tc.field, tc.dates, tc.of, text, err, tc.want)
+		if text := strings.Join(got, ", "); text != tc.want {
+			t.Errorf("the numbers (dates: %t) of %q in %q are %s, want %s", tc.dates, tc.field, tc.of, text, tc.want)
 		}
 	}
 }
 
-// testOrder puts documents in order, with what they are ordered by and without.
+// testOrder orders documents, with and without the values that they are ordered by.
 func testOrder(t *testing.T, l *library) {
 	up, down := func(field string) backend.SortKey { return backend.SortKey{Field: field} }, func(field string) backend.SortKey { return backend.SortKey{Field: field, Desc: true} }
+	order := func(set *backend.Selection, o backend.Order) []backend.Ordered {
+		t.Helper()
+		out, err := l.Aggregate(t.Context(), backend.AggregateRequest{Collection: docs, Selection: set, Order: &o})
+		must(t, err)
+		return out.Order
+	}
 	known := backend.Order{Scores: map[backend.Ref]float64{l.refs["wall"]: 2, l.refs["whale"]: 0.5, l.refs["big"]: 1}}
 	byWords := backend.Order{Words: &backend.Words{Text: "wall stone"}}
 	keys := func(keys ...backend.SortKey) []backend.SortKey { return keys }
@@ -193,7 +179,7 @@ func testOrder(t *testing.T, l *library) {
 		keys []backend.SortKey
 		by   backend.Order
 		of   string
-		want string // by the first key alone where that is all
+		want string
 	}{
 		{keys(up("year")), known, "whale storm wall train engine", "whale 1851, storm 1902, train 1935, wall 1951, engine 1988"},
 		{keys(down("year")), known, "whale storm wall big engine", "engine 1988, wall 1951, storm 1902, whale 1851, big none"},
@@ -209,23 +195,23 @@ func testOrder(t *testing.T, l *library) {
 		{keys(up("year"), up("")), known, "wall garden", "garden 1951 0, wall 1951 2"},
 		{keys(up("nothing"), up("year")), known, "wall whale", "whale none 1851, wall none 1951"},
 	} {
-		set := l.set(t, tc.of)
+		set := l.set(tc.of)
 		n := set.Len()
 		wants := strings.Split(tc.want, ", ")
 		for _, k := range []int{n, 0, 1, n - 1, n + 5} {
 			for _, values := range []bool{false, true} {
 				by := tc.by
 				by.Keys, by.Limit, by.Values = tc.keys, k, values
-				got, err := l.Order(t.Context(), docs, set, by)
-				if err != nil || len(got) != min(k, n) {
-					t.Errorf("Order(%+v, %d) of %q = %+v, %v", tc.keys, k, tc.of, got, err)
+				got := order(set, by)
+				if len(got) != min(k, n) {
+					t.Errorf("Order(%+v, %d) of %q = %+v", tc.keys, k, tc.of, got)
 					continue
 				}
 				for i, o := range got {
 					text, want := l.ids[o.Ref], wants[i]
 					if values {
 						for _, v := range o.Values {
-							text += " " + told(v)
+							text += " " + valueText(v)
 						}
 					} else {
 						want, _, _ = strings.Cut(want, " ")
@@ -238,30 +224,22 @@ func testOrder(t *testing.T, l *library) {
 		}
 	}
 	byWords.Keys, byWords.Limit, byWords.Values = keys(down("")), 1000, true
-	all, err := l.Order(t.Context(), docs, l.all(t), byWords)
-	must(t, err)
+	all := order(l.all(), byWords)
 	refs := make([]backend.Ref, len(all))
 	for i, o := range all {
 		refs[i] = o.Ref
 	}
-	scores, err := l.WordScores(t.Context(), docs, *byWords.Words, refs)
-	must(t, err)
+	scores := l.fetch(t, backend.FetchRequest{Refs: refs, Words: byWords.Words, Scores: true}).Scores
 	for i, o := range all {
 		if o.Values[0] == nil || o.Values[0].Num != scores[i] || i > 0 && (scores[i] > scores[i-1] || scores[i] == scores[i-1] && refs[i] < refs[i-1]) {
-			t.Errorf("by words, place %d is %s with %s; WordScores has %v", i, l.ids[o.Ref], told(o.Values[0]), scores)
+			t.Errorf("by words, place %d is %s with %s; Fetch has %v", i, l.ids[o.Ref], valueText(o.Values[0]), scores)
 		}
 	}
-	long, err := l.Order(t.Context(), docs, l.set(t, "first second"), backend.Order{Keys: keys(up("label")), Limit: 2, Values: true})
-	must(t, err)
-	first, _ := l.keyOf("first")
-	second, _ := l.keyOf("second")
-	want := []filter.Value{first, second}
-	if second.Str < first.Str {
-		want = []filter.Value{second, first}
-	}
-	for i, o := range long {
+	want := []filter.Value{labelOf("first"), labelOf("second")}
+	slices.SortFunc(want, func(a, b filter.Value) int { return strings.Compare(a.Str, b.Str) })
+	for i, o := range order(l.set("first second"), backend.Order{Keys: keys(up("label")), Limit: 2, Values: true}) {
 		if o.Values[0] == nil || *o.Values[0] != want[i] {
-			t.Errorf("of long strings place %d has %s, want its key, byte by byte", i, told(o.Values[0]))
+			t.Errorf("of long strings place %d has %s, want its key, byte by byte", i, valueText(o.Values[0]))
 		}
 	}
 }

@@ -6,12 +6,13 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"searchd/search/backend"
 )
 
-// cosine is the slow twin of what a backend says.
+// cosine is the reference that backends are compared with.
 func cosine(a, b []float32) (sum float64) {
 	for i := range a {
 		sum += float64(a[i]) * float64(b[i])
@@ -25,9 +26,13 @@ func near(a, b float64) bool { return math.Abs(a-b) < 1e-5 }
 // testNearest looks for the nearest passages. There are so few that all of them are looked at.
 func testNearest(t *testing.T, l *library) {
 	r := rand.New(rand.NewPCG(13, 14))
+	sets := map[string]*backend.Selection{"all": nil}
+	for _, filter := range []string{"year EXISTS", "year < 1900", "nothing EXISTS"} {
+		sets[filter] = l.selected(t, filter)
+	}
 	for range 10 {
 		q := unit(r)
-		for name, set := range map[string]*backend.Selection{"all": nil, "some": selected(t, l, "year EXISTS"), "one": selected(t, l, "year < 1900"), "none": selected(t, l, "nothing EXISTS")} {
+		for name, set := range sets {
 			var want []backend.PassageMatch
 			for id, vectors := range l.vectors {
 				for i, v := range vectors {
@@ -56,8 +61,8 @@ func testNearest(t *testing.T, l *library) {
 	}
 }
 
-// selected returns the documents that pass a filter, for Nearest.
-func selected(t *testing.T, l *library, text string) *backend.Selection {
+// selected returns the documents that pass a filter.
+func (l *library) selected(t *testing.T, text string) *backend.Selection {
 	t.Helper()
 	set, err := l.Select(t.Context(), backend.SelectRequest{Collection: docs, Filter: parse(t, text)})
 	must(t, err)
@@ -68,28 +73,22 @@ func selected(t *testing.T, l *library, text string) *backend.Selection {
 func testCosines(t *testing.T, l *library) {
 	q := unit(rand.New(rand.NewPCG(15, 16)))
 	ids := append(l.sorted(), "whale")
-	var refs []backend.Ref
-	for _, id := range ids {
-		refs = append(refs, l.refs[id])
-	}
-	got, err := l.Cosines(t.Context(), docs, q, refs)
-	if err != nil || len(got) != len(refs) {
-		t.Fatalf("Cosines = %v, %v", got, err)
-	}
+	refs := l.of(strings.Join(ids, " "))
+	got := l.fetch(t, backend.FetchRequest{Refs: refs, Vector: q}).Cosines
 	for i, id := range ids {
 		if !slices.EqualFunc(got[i], l.vectors[id], func(c float64, v []float32) bool { return near(c, cosine(q, v)) }) {
-			t.Errorf("Cosines of %s = %v", id, got[i])
+			t.Errorf("the cosines of %s are %v", id, got[i])
 		}
 	}
 	matches, err := l.Nearest(t.Context(), docs, q, 100, nil)
 	must(t, err)
 	for _, m := range matches {
 		if c := got[slices.Index(refs, m.Ref)][m.Ordinal]; c != m.Cosine {
-			t.Errorf("Nearest says %v of a passage, Cosines %v: not the same to the last bit", m.Cosine, c)
+			t.Errorf("RetrieveVectors has the cosine %v, Fetch %v: not the same to the last bit", m.Cosine, c)
 		}
 	}
-	if n := length(l.Cosines(t.Context(), docs, q, nil)); n != 0 {
-		t.Errorf("Cosines of nothing has %d", n)
+	if none := l.fetch(t, backend.FetchRequest{Vector: q}).Cosines; len(none) != 0 {
+		t.Errorf("cosines of no documents: %v", none)
 	}
 }
 
@@ -103,25 +102,34 @@ func (l *library) passages() (list []backend.PassageRef, vectors [][]float32) {
 	return list, vectors
 }
 
-// testVectors reads the vectors of passages, of those that are not there too.
+// testVectors reads the vectors of passages, also of missing ones.
 func testVectors(t *testing.T, l *library) {
 	list, want := l.passages()
 	list = append(list, backend.PassageRef{Ref: l.refs["whale"], Ordinal: 9}, backend.PassageRef{Ref: l.refs["whale"], Ordinal: -1}, backend.PassageRef{Ref: l.refs["second"]})
 	want = append(want, nil, nil, nil)
-	got, err := l.Vectors(t.Context(), docs, list)
-	if err != nil || !slices.EqualFunc(got, want, slices.Equal) {
-		t.Errorf("Vectors(%v) = %v, %v, want %v", list, got, err, want)
+	got := l.fetch(t, backend.FetchRequest{Passages: list, Vectors: true}).Vectors
+	if !slices.EqualFunc(got, want, slices.Equal) {
+		t.Errorf("the vectors of %v are %v, want %v", list, got, want)
 	}
 	got[0][0] = 7 // the caller's to keep
-	if again, err := l.Vectors(t.Context(), docs, list[:1]); err != nil || again[0][0] == 7 {
-		t.Errorf("Vectors are not the caller's own: %v, %v", again, err)
+	if again := l.fetch(t, backend.FetchRequest{Passages: list[:1], Vectors: true}).Vectors; again[0][0] == 7 {
+		t.Errorf("a change of a returned vector changes the backend's: %v", again)
 	}
 }
 
-// testNames names passages: no two have one name, in other collections either, and one that stays
-// keeps its own.
+// testNames checks that no two passages of any collection share a name, and that names are stable.
 func testNames(t *testing.T, l *library) {
 	list, _ := l.passages()
+	names := func(collection string, passages []backend.PassageRef) []uint64 {
+		t.Helper()
+		out, err := l.Fetch(t.Context(), backend.FetchRequest{Collection: collection, Passages: passages, Names: true})
+		must(t, err)
+		return out.Names
+	}
+	want := names(docs, append(slices.Clone(list), backend.PassageRef{Ref: list[0].Ref, Ordinal: 9}))
+	if len(want) != len(list)+1 || want[len(list)] != 0 {
+		t.Fatalf("the names are %v, want 0 for a missing passage", want)
+	}
 	must(t, l.Create(t.Context(), "others", config()))
 	defer func() { must(t, l.Drop(t.Context(), "others")) }()
 	r := rand.New(rand.NewPCG(17, 18))
@@ -135,26 +143,20 @@ func testNames(t *testing.T, l *library) {
 		if _, err := l.Apply(t.Context(), "others", writes); err != nil {
 			t.Fatal(err)
 		}
-		names, err := l.Names(t.Context(), docs, append(slices.Clone(list), backend.PassageRef{Ref: list[0].Ref, Ordinal: 9}))
-		if err != nil || len(names) != len(list)+1 || names[len(list)] != 0 {
-			t.Fatalf("Names = %v, %v, want that of a passage that is not there to be 0", names, err)
-		}
-		again, err := l.Names(t.Context(), docs, list)
-		if err != nil || !slices.Equal(again, names[:len(list)]) {
-			t.Errorf("Names a second time = %v, %v, want %v", again, err, names)
-		}
 		others, err := l.Lookup(t.Context(), "others", l.sorted())
 		must(t, err)
 		var theirs []backend.PassageRef
 		for _, d := range others {
 			theirs = append(theirs, backend.PassageRef{Ref: d.Ref}, backend.PassageRef{Ref: d.Ref, Ordinal: 1})
 		}
-		more, err := l.Names(t.Context(), "others", theirs)
-		must(t, err)
+		own, more := names(docs, list), names("others", theirs)
+		if !slices.Equal(own, want[:len(list)]) {
+			t.Errorf("round %d: the names are %v, and were %v", round, own, want)
+		}
 		seen := map[uint64]bool{0: true}
-		for _, name := range slices.Concat(again, more) {
+		for _, name := range slices.Concat(own, more) {
 			if seen[name] {
-				t.Fatalf("round %d: two passages have the name %d, or one has none, of %v and %v", round, name, again, more)
+				t.Fatalf("round %d: two passages have the name %d, or one has none, of %v and %v", round, name, own, more)
 			}
 			seen[name] = true
 		}
@@ -165,93 +167,26 @@ func testNames(t *testing.T, l *library) {
 func testSample(t *testing.T, l *library) {
 	list, vectors := l.passages()
 	for _, n := range []int{0, 1, 4, len(list), 1000} {
-		got, err := l.Sample(t.Context(), docs, n)
-		if err != nil || len(got) > n || len(got) == 0 && n > 0 || len(got) < len(list) && n >= len(list) {
-			t.Errorf("Sample(%d) has %d, %v, of %d", n, len(got), err, len(list))
+		sample := func() []backend.PassageVector {
+			out, err := l.RetrieveVectors(t.Context(), backend.VectorsRequest{Collection: docs, Limit: n})
+			must(t, err)
+			return out.Sample
+		}
+		got := sample()
+		if len(got) > n || len(got) == 0 && n > 0 || len(got) < len(list) && n >= len(list) {
+			t.Errorf("a sample of %d has %d of %d", n, len(got), len(list))
 		}
 		seen := map[backend.PassageRef]bool{}
 		for _, p := range got {
 			at := slices.Index(list, backend.PassageRef{Ref: p.Ref, Ordinal: p.Ordinal})
 			if at < 0 || seen[list[at]] || !slices.Equal(p.Vector, vectors[at]) {
-				t.Errorf("Sample(%d) has %+v, which is no passage, one that it has already, or with another vector", n, p)
+				t.Errorf("a sample of %d has %+v: no passage, a repeated one, or another vector", n, p)
 				continue
 			}
 			seen[list[at]] = true
 		}
-		if again, err := l.Sample(t.Context(), docs, n); err != nil || !reflect.DeepEqual(again, got) {
-			t.Errorf("Sample(%d) a second time is another, %v", n, err)
-		}
-	}
-}
-
-// testHeads holds documents that are read without their fields, in pages, by id and with their
-// vectors, against the documents.
-func testHeads(t *testing.T, l *library) {
-	all, _, err := l.List(t.Context(), docs, "", 1000)
-	must(t, err)
-	for _, d := range all {
-		d.Fields = nil
-	}
-	for _, limit := range []int{1, 2, 5, len(all) - 1, len(all), 1000} {
-		var got []*backend.Document
-		for r, pages := (backend.ListRequest{Collection: docs, Limit: limit, NoFields: true}), 0; ; pages++ {
-			page, err := l.Backend.List(t.Context(), r)
-			if err != nil || len(page.Documents) > limit || len(page.Documents) < limit && page.Next != "" || pages > len(all) {
-				t.Fatalf("List(%+v) = %d documents, next %q, %v", r, len(page.Documents), page.Next, err)
-			}
-			got = append(got, page.Documents...)
-			if r.Cursor = page.Next; r.Cursor == "" {
-				break
-			}
-		}
-		if !reflect.DeepEqual(got, all) {
-			t.Errorf("documents without fields in pages of %d = %+v\nwant %+v", limit, got, all)
-		}
-	}
-	for _, want := range all {
-		got, err := l.Backend.Lookup(t.Context(), backend.LookupRequest{Collection: docs, IDs: []string{"nobody", want.ID}, NoFields: true})
-		if err != nil || got[0] != nil || !reflect.DeepEqual(got[1], want) {
-			t.Errorf("Lookup without fields = %+v, %v, want none and %+v", got, err, want)
-		}
-		d, err := l.Encoded(t.Context(), docs, want.ID)
-		if err != nil || d == nil || !slices.EqualFunc(d.Vectors, l.vectors[want.ID], slices.Equal) {
-			t.Errorf("%q with its vectors = %+v, %v", want.ID, d, err)
-			continue
-		}
-		if d.Vectors = nil; !reflect.DeepEqual(d, want) {
-			t.Errorf("%q with its vectors = %+v, want %+v", want.ID, d, want)
-		}
-	}
-	if d, err := l.Encoded(t.Context(), docs, "nobody"); d != nil || err != nil {
-		t.Errorf("nobody with its vectors = %+v, %v", d, err)
-	}
-	if found, err := l.Backend.Check(t.Context(), backend.CheckRequest{Vectors: true}); err != nil || len(found.Vectors) != 0 {
-		t.Errorf("damaged vectors = %v, %v", found.Vectors, err)
-	}
-}
-
-// testGauges asks how the backend is.
-func testGauges(t *testing.T, l *library) {
-	c, err := l.Collection(t.Context(), docs)
-	list, _ := l.passages()
-	if err != nil || c.Documents != len(texts) || c.Passages != len(list) || c.DamagedDocuments != 0 {
-		t.Errorf("Collection = %+v, %v, want %d documents and %d passages", c, err, len(texts), len(list))
-	}
-	now, err := l.Stats(t.Context(), backend.StatsRequest{})
-	if err != nil || now.StoreBytes <= 0 || now.ReadOnly != "" || len(now.Rebuilds) > 0 || now.Index != nil {
-		t.Errorf("Stats = %+v, %v", now, err)
-	}
-	s, err := l.IndexStats(t.Context(), docs)
-	if err != nil || s.Documents != len(texts) || s.Passages != len(list) || s.Damaged != 0 || s.GraphRebuild || s.KeywordRebuild || s.KeywordLag != 0 || s.KeywordBytes <= 0 {
-		t.Errorf("IndexStats = %+v, %v", s, err)
-	}
-}
-
-// testCheck finds nothing wrong.
-func testCheck(t *testing.T, l *library) {
-	for _, deep := range []bool{false, true} {
-		if problems, err := l.Problems(t.Context(), deep); err != nil || len(problems) != 0 {
-			t.Errorf("Check(%t) = %+v, %v", deep, problems, err)
+		if again := sample(); !reflect.DeepEqual(again, got) {
+			t.Errorf("a second sample of %d differs", n)
 		}
 	}
 }

@@ -76,7 +76,7 @@ func testSelect(t *testing.T, l *library) {
 	}
 }
 
-// testWords finds documents by words, and holds that all methods give the same scores.
+// testWords finds documents by words and checks that all methods return the same scores.
 func testWords(t *testing.T, l *library) {
 	for _, tc := range []struct {
 		words backend.Words
@@ -104,7 +104,7 @@ func testWords(t *testing.T, l *library) {
 	} {
 		var sel *backend.Selection
 		if tc.among != "" {
-			sel = l.set(t, tc.among)
+			sel = l.set(tc.among)
 		}
 		var whole backend.WordsResponse
 		for _, k := range []int{100, 0, 1, 2} {
@@ -112,54 +112,55 @@ func testWords(t *testing.T, l *library) {
 				q := tc.words
 				got, err := l.RetrieveWords(t.Context(), backend.WordsRequest{Collection: docs, Words: q, Limit: k, Selection: sel, All: all})
 				if err != nil {
-					t.Errorf("Words(%+v, %d): %v", q, k, err)
+					t.Errorf("RetrieveWords(%+v, %d): %v", q, k, err)
 					continue
 				}
 				if k == 100 && !all {
 					whole = got
 				}
 				if len(got.Matches) != min(k, whole.Total) || !slices.Equal(got.Matches, whole.Matches[:len(got.Matches)]) || got.Total != whole.Total || got.Ceiling != whole.Ceiling || got.Partial {
-					t.Errorf("Words(%+v, %d) = %+v, of all %+v", q, k, got, whole)
+					t.Errorf("RetrieveWords(%+v, %d) = %+v, of all %+v", q, k, got, whole)
 				}
 				if all != (got.All != nil) || all && l.members(t, got.All) != tc.want {
-					t.Errorf("Words(%+v, %d).All is %v, want %q", q, k, got.All, tc.want)
+					t.Errorf("RetrieveWords(%+v, %d).All is %v, want %q", q, k, got.All, tc.want)
 				}
 			}
 		}
 		refs, scores := make([]backend.Ref, len(whole.Matches)), make([]float64, len(whole.Matches))
 		for i, m := range whole.Matches {
 			if refs[i], scores[i] = m.Ref, m.Score; !(m.Score > 0) || m.Score > whole.Ceiling {
-				t.Errorf("Words(%+v) has a score of %v, the ceiling is %v", tc.words, m.Score, whole.Ceiling)
+				t.Errorf("RetrieveWords(%+v) has a score of %v, the ceiling is %v", tc.words, m.Score, whole.Ceiling)
 			}
 		}
 		if got := l.names(refs); inOrder(got) != tc.want || whole.Total != len(refs) || tc.best != "" && !strings.HasPrefix(got, tc.best) {
-			t.Errorf("Words(%+v) = %q of %d, want %q, first %q", tc.words, got, whole.Total, tc.want, tc.best)
+			t.Errorf("RetrieveWords(%+v) = %q of %d, want %q, first %q", tc.words, got, whole.Total, tc.want, tc.best)
 		}
 		if !slices.IsSortedFunc(whole.Matches, func(a, b backend.Match) int { return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Ref, b.Ref)) }) {
-			t.Errorf("Words(%+v) = %v, want the best first and equal ones by ref", tc.words, whole.Matches)
+			t.Errorf("RetrieveWords(%+v) = %v, want the best first and equal ones by ref", tc.words, whole.Matches)
 		}
-		got, err := l.WordScores(t.Context(), docs, tc.words, refs)
-		if err != nil || !slices.Equal(got, scores) {
-			t.Errorf("WordScores(%+v) = %v, %v, Words has %v", tc.words, got, err, scores)
+		if got := l.fetch(t, backend.FetchRequest{Refs: refs, Words: &tc.words, Scores: true}).Scores; !slices.Equal(got, scores) {
+			t.Errorf("Fetch(%+v) has the scores %v, RetrieveWords %v", tc.words, got, scores)
 		}
+	}
+	none, err := l.Words(t.Context(), docs, backend.Words{Text: "whale"}, 10, l.set(""))
+	if err != nil || len(none.Matches) != 0 || none.Total != 0 {
+		t.Errorf("RetrieveWords in an empty set = %+v, %v", none, err)
 	}
 }
 
-// testWordTerms asks for the shares that words have in scores.
+// testWordTerms asks for the shares of terms in scores.
 func testWordTerms(t *testing.T, l *library) {
-	q := backend.Words{Text: "old automobile bridge hunted"}
-	refs := l.of("train whale bridge second")
-	scores, err := l.WordScores(t.Context(), docs, q, refs)
-	must(t, err)
-	terms, err := l.WordTerms(t.Context(), docs, q, refs)
-	if err != nil || len(terms) != len(refs) {
-		t.Fatalf("WordTerms of %d documents = %v, %v", len(refs), terms, err)
+	r := backend.FetchRequest{Words: &backend.Words{Text: "old automobile bridge hunted"}, Scores: true, Terms: backend.AllTerms}
+	if none := l.fetch(t, r); len(none.Scores)+len(none.Terms) != 0 {
+		t.Errorf("scores of no documents: %+v", none)
 	}
+	r.Refs = l.of("train whale bridge second")
+	found := l.fetch(t, r)
 	for i, want := range [][]string{{"bridge in text", "old in text"}, {"hunted in tags", "hunted in text"}, {"automobile in text", "bridge in text", "bridge in title"}, nil} {
 		sum, got := 0.0, []string(nil)
-		for _, s := range terms[i] {
+		for _, s := range found.Terms[i] {
 			if sum += s.Score; s.TF < 1 || s.DF < 1 || !(s.IDF > 0) {
-				t.Errorf("WordTerms of %s has %+v", l.ids[refs[i]], s)
+				t.Errorf("the terms of %s have %+v", l.ids[r.Refs[i]], s)
 			}
 			got = append(got, s.Term+" in "+s.Field)
 		}
@@ -168,119 +169,114 @@ func testWordTerms(t *testing.T, l *library) {
 			want[j] = l.term(word) + " " + in
 		}
 		slices.Sort(want)
-		if slices.Sort(got); !slices.Equal(got, want) || math.Abs(sum-scores[i]) > 1e-9 {
-			t.Errorf("WordTerms of %s = %q, together %v, want %q, together %v", l.ids[refs[i]], got, sum, want, scores[i])
+		if slices.Sort(got); !slices.Equal(got, want) || math.Abs(sum-found.Scores[i]) > 1e-9 {
+			t.Errorf("the terms of %s are %q, together %v, want %q, together %v", l.ids[r.Refs[i]], got, sum, want, found.Scores[i])
 		}
 	}
-	if df := terms[0][0].DF; df != 3 {
-		t.Errorf("the first term is said to be in %d documents, want 3", df)
+	if df := found.Terms[0][0].DF; df != 3 {
+		t.Errorf("the first term is in %d documents, want 3", df)
 	}
 }
 
 // term returns the one term of a word.
 func (l *library) term(word string) string { return l.terms.Occurrences(word, nil)[0].Term }
 
-// testWordsOfNone asks for the words of no documents.
-func testWordsOfNone(t *testing.T, l *library) {
-	q := backend.Words{Text: "whale"}
-	if n := length(l.WordScores(t.Context(), docs, q, nil)); n != 0 {
-		t.Errorf("WordScores of none has %d", n)
-	}
-	if n := length(l.WordTerms(t.Context(), docs, q, nil)); n != 0 {
-		t.Errorf("WordTerms of none has %d", n)
-	}
-	none, err := l.Words(t.Context(), docs, q, 10, l.set(t, ""))
-	if err != nil || len(none.Matches) != 0 || none.Total != 0 {
-		t.Errorf("Words in an empty set = %+v, %v", none, err)
-	}
-}
-
-// testExpand reads words as their synonyms.
+// testExpand expands words to their synonyms.
 func testExpand(t *testing.T, l *library) {
-	const text = "an old car there"
-	got, err := l.Expand(t.Context(), docs, backend.Words{Text: text})
-	if err != nil || len(got) != 1 || text[got[0].Start:got[0].End] != "car" {
-		t.Fatalf("Expand(%q) = %+v, %v, want car", text, got, err)
+	expand := func(q backend.Words) []backend.Expansion {
+		t.Helper()
+		out, err := l.Suggest(t.Context(), backend.SuggestRequest{Collection: docs, Expand: &q})
+		must(t, err)
+		return out.Expansions
 	}
-	var read []string
+	const text = "an old car there"
+	got := expand(backend.Words{Text: text})
+	if len(got) != 1 || text[got[0].Start:got[0].End] != "car" {
+		t.Fatalf("expansions of %q = %+v, want car", text, got)
+	}
+	var terms []string
 	for _, a := range got[0].Alternatives {
 		for _, token := range a.Terms {
-			read = append(read, token.Term)
+			terms = append(terms, token.Term)
 		}
 	}
-	if want := []string{l.term("car"), l.term("automobile")}; !slices.Equal(slices.Sorted(slices.Values(read)), slices.Sorted(slices.Values(want))) {
-		t.Errorf("car is read as %q, want %q", read, want)
+	slices.Sort(terms)
+	if want := slices.Sorted(slices.Values([]string{l.term("car"), l.term("automobile")})); !slices.Equal(terms, want) {
+		t.Errorf("car is expanded to %q, want %q", terms, want)
 	}
 	for _, q := range []backend.Words{{Text: text, Exact: []string{"car"}}, {Text: "an old train"}, {}} {
-		if got, err := l.Expand(t.Context(), docs, q); err != nil || len(got) != 0 {
-			t.Errorf("Expand(%+v) = %+v, %v, want none", q, got, err)
+		if got := expand(q); len(got) != 0 {
+			t.Errorf("expansions of %+v = %+v, want none", q, got)
 		}
 	}
 }
 
-// testNear looks for words that are spelled alike, and for those that begin alike.
+// testNear asks for words with a similar spelling, and for those with the same beginning.
 func testNear(t *testing.T, l *library) {
+	suggest := func(word string, edits int, sel *backend.Selection) backend.SuggestResponse {
+		t.Helper()
+		out, err := l.Suggest(t.Context(), backend.SuggestRequest{Collection: docs, Word: word, Edits: edits, Beginning: edits == 0, Selection: sel})
+		must(t, err)
+		return out
+	}
 	for _, tc := range []struct {
 		word      string
-		edits     int // 0: Beginning
+		edits     int // 0: words with the same beginning
 		among     string
 		want      string // a word; empty: none
 		documents string
 	}{
-		{word: "kitchan", edits: 1, want: "kitchen", documents: "kitchen"},
-		{word: "captian", edits: 2, want: "captain", documents: "storm whale"},
-		{word: "captian", edits: 2, among: "storm train", want: "captain", documents: "storm"},
-		{word: "captian", edits: 2, among: "train"},
-		{word: "kitchan", edits: 1, among: "storm"},
-		{word: "whale", edits: 2},
-		{word: "whale", edits: 2, among: "storm"},
-		{word: "car", edits: 2},
-		{word: "zzzzzz", edits: 2},
-		{word: "white whale", edits: 2},
-		{word: "kitch", want: "kitchen", documents: "kitchen"},
-		{word: "capt", want: "captain", documents: "storm whale"},
-		{word: "capt", among: "storm", want: "captain", documents: "storm"},
-		{word: "wall"},
-		{word: "zzz"},
+		{"kitchan", 1, "", "kitchen", "kitchen"},
+		{"captian", 2, "", "captain", "storm whale"},
+		{"captian", 2, "storm train", "captain", "storm"},
+		{"captian", 2, "train", "", ""},
+		{"kitchan", 1, "storm", "", ""},
+		{"whale", 2, "", "", ""},
+		{"whale", 2, "storm", "", ""},
+		{"car", 2, "", "", ""},
+		{"zzzzzz", 2, "", "", ""},
+		{"white whale", 2, "", "", ""},
+		{"kitch", 0, "", "kitchen", "kitchen"},
+		{"capt", 0, "", "captain", "storm whale"},
+		{"capt", 0, "storm", "captain", "storm"},
+		{"wall", 0, "", "", ""},
+		{"zzz", 0, "", "", ""},
 	} {
 		var sel *backend.Selection
 		if tc.among != "" {
-			sel = l.set(t, tc.among)
+			sel = l.set(tc.among)
 		}
-		call := func() (backend.SuggestResponse, error) { return l.Near(t.Context(), docs, tc.word, tc.edits, sel) }
-		if tc.edits == 0 {
-			call = func() (backend.SuggestResponse, error) { return l.Beginning(t.Context(), docs, tc.word, sel) }
+		got := suggest(tc.word, tc.edits, sel)
+		if (tc.want == "") != (len(got.Terms) == 0) {
+			t.Errorf("%+v: %+v", tc, got)
 		}
-		got, err := call()
-		if err != nil || (tc.want == "") != (len(got.Terms) == 0) {
-			t.Errorf("%+v: %+v, %v", tc, got, err)
-			continue
-		}
-		if tc.want == "" {
+		if tc.want == "" || len(got.Terms) == 0 {
 			continue
 		}
 		first := got.Terms[0]
 		if first.Term != l.term(tc.want) || inOrder(l.names(first.Refs)) != tc.documents || first.Documents != len(first.Refs) || got.Correct {
 			t.Errorf("%+v: %+v, of %s", tc, got, l.names(first.Refs))
 		}
-		if again, err := call(); err != nil || !slices.Equal(again.Terms[0].Refs, first.Refs) {
-			t.Errorf("%+v: other documents when asked again: %+v, %v", tc, again, err)
+		if again := suggest(tc.word, tc.edits, sel); !slices.Equal(again.Terms[0].Refs, first.Refs) {
+			t.Errorf("%+v: a second call returns other documents: %+v", tc, again)
 		}
 	}
-	if got, err := l.Near(t.Context(), docs, "automobile", 2, nil); err != nil || !got.Correct || len(got.Terms) > 0 {
-		t.Errorf("Near of a word that has synonyms = %+v, %v, want that it stands", got, err)
+	if got := suggest("automobile", 2, nil); !got.Correct || len(got.Terms) > 0 {
+		t.Errorf("suggestions for a word with synonyms = %+v, want that it is correct", got)
 	}
 }
 
 // testMissing asks which fields no document has.
 func testMissing(t *testing.T, l *library) {
-	asked := backend.FieldNames{Values: []string{"year", "nothing", "gone", "label", "secret"}, Texts: []string{"title", "nothing", "text", "tags", "secret", "kind"}}
-	want := backend.FieldNames{Values: []string{"nothing", "gone", "secret"}, Texts: []string{"nothing", "secret", "kind"}}
-	got, partial, err := l.Missing(t.Context(), docs, asked)
-	if err != nil || partial || !slices.Equal(got.Values, want.Values) || !slices.Equal(got.Texts, want.Texts) {
-		t.Errorf("Missing(%q) = %q, %t, %v, want %q", asked, got, partial, err, want)
-	}
-	if got, partial, err = l.Missing(t.Context(), docs, backend.FieldNames{}); err != nil || partial || len(got.Values)+len(got.Texts) > 0 {
-		t.Errorf("Missing of no names = %q, %t, %v", got, partial, err)
+	for _, tc := range []struct{ asked, want backend.FieldNames }{
+		{
+			backend.FieldNames{Values: []string{"year", "nothing", "gone", "label", "secret"}, Texts: []string{"title", "nothing", "text", "tags", "secret", "kind"}},
+			backend.FieldNames{Values: []string{"nothing", "gone", "secret"}, Texts: []string{"nothing", "secret", "kind"}},
+		}, {},
+	} {
+		got, err := l.Aggregate(t.Context(), backend.AggregateRequest{Collection: docs, Fields: tc.asked})
+		if err != nil || got.Partial || !slices.Equal(got.Missing.Values, tc.want.Values) || !slices.Equal(got.Missing.Texts, tc.want.Texts) {
+			t.Errorf("the missing of %q are %+v, %v, want %q", tc.asked, got, err, tc.want)
+		}
 	}
 }

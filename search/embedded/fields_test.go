@@ -20,11 +20,11 @@ func TestAsideInEveryWay(t *testing.T) {
 		damage func(t *testing.T, l *library, seq uint64, identity string)
 	}{
 		{"applied", Options{}, func(*testing.T, *library, uint64, string) {}},
-		{"rebuilt", Options{}, func(t *testing.T, l *library, _ uint64, _ string) { l.lose(t, wordsFolder) }},
-		{"rebuilt in the background", Options{RebuildFrom: 2}, func(t *testing.T, l *library, _ uint64, _ string) { l.lose(t, wordsFolder) }},
+		{"rebuilt", Options{}, func(t *testing.T, l *library, _ uint64, _ string) { l.lose(t, keywordFolder) }},
+		{"rebuilt in the background", Options{RebuildFrom: 2}, func(t *testing.T, l *library, _ uint64, _ string) { l.lose(t, keywordFolder) }},
 		{"of an index without such fields", Options{}, func(t *testing.T, l *library, seq uint64, identity string) {
-			l.lose(t, wordsFolder)
-			x, err := keyword.Open(filepath.Join(l.dir, "indexes", "00000001", wordsFolder), keyword.Options{Language: "en", Identity: identity})
+			l.lose(t, keywordFolder)
+			x, err := keyword.Open(filepath.Join(l.dir, "indexes", "00000001", keywordFolder), keyword.Options{Language: "en", Identity: identity})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -60,7 +60,7 @@ func TestAsideInEveryWay(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer b.Close()
-			b.mu.byName["docs"].rebuild.wait.Wait()
+			b.mu.byName["docs"].rebuild.fillers.Wait()
 			if n := l.words(t, b, "ladder"); n != 1 {
 				t.Errorf("%d documents have the word, want 1", n)
 			}
@@ -74,9 +74,9 @@ func TestAsideInEveryWay(t *testing.T) {
 					t.Errorf("Select(%+v) = %d documents, %v, want %d", s, sel.Len(), err, want)
 				}
 			}
-			lacking, _, err := on(b).Missing(t.Context(), "docs", backend.FieldNames{Texts: []string{"text", "notes", "nots"}, Values: []string{"tags", "tgas"}})
-			if err != nil || !slices.Equal(lacking.Texts, []string{"nots"}) || !slices.Equal(lacking.Values, []string{"tgas"}) {
-				t.Errorf("Lacking = %+v, %v", lacking, err)
+			got, err := b.Aggregate(t.Context(), backend.AggregateRequest{Collection: "docs", Fields: backend.FieldNames{Texts: []string{"text", "notes", "nots"}, Values: []string{"tags", "tgas"}}})
+			if err != nil || !slices.Equal(got.Missing.Texts, []string{"nots"}) || !slices.Equal(got.Missing.Values, []string{"tgas"}) {
+				t.Errorf("Aggregate = %+v, %v", got, err)
 			}
 			if problems, err := on(b).Problems(t.Context(), true); err != nil || len(problems) != 0 {
 				t.Errorf("Check: %v, %v", problems, err)

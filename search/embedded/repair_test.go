@@ -19,17 +19,17 @@ import (
 	"searchd/search/backend"
 )
 
-// breakWords takes the folder of the keyword index away until giveBack is called, and writes until
+// breakKeyword takes the folder of the keyword index away until giveBack is called, and writes until
 // the index has noticed.
-func breakWords(t *testing.T, b *Backend, c *collection) (giveBack func()) {
+func breakKeyword(t *testing.T, b *Backend, c *collection) (giveBack func()) {
 	t.Helper()
-	dir := filepath.Join(c.dir, wordsFolder)
+	dir := filepath.Join(c.dir, keywordFolder)
 	if err := os.Rename(dir, dir+".away"); err != nil {
 		t.Fatal(err)
 	}
 	colour(t, b, "unseen", "grey")
 	select {
-	case <-c.words.Broken():
+	case <-c.keyword.Broken():
 	case <-time.After(20 * time.Second):
 		t.Fatal("the index does not notice that it cannot write")
 	}
@@ -77,7 +77,7 @@ func coloured(t *testing.T, b *Backend, word string) (byValue, byWord string, pa
 		found = append(found, m.Ref)
 	}
 	ids := func(refs []backend.Ref) string {
-		docs, err := on(b).Fetch(t.Context(), "docs", refs)
+		docs, err := on(b).Documents(t.Context(), "docs", refs)
 		if err != nil {
 			t.Error(err)
 		}
@@ -105,19 +105,13 @@ func notStale(t *testing.T, b *Backend) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	firsts, err := on(b).Firsts(t.Context(), "docs", "colour", refs)
-	if err != nil || firsts[0] != nil || firsts[1] == nil {
-		t.Errorf("Firsts while the index is behind: %v, %v", firsts, err)
+	got, err := b.Fetch(t.Context(), backend.FetchRequest{Collection: "docs", Refs: refs, First: "colour", Passing: []filter.Expr{red}, Numbers: []backend.NumberField{{Field: "size"}}})
+	if err != nil || got.Firsts[0] != nil || got.Firsts[1] == nil || got.Passing[0][0] || !got.Passing[0][1] || len(got.Numbers[0]) != 1 || got.Numbers[0][0].Index != 1 {
+		t.Errorf("Fetch while the index is behind: %+v, %v", got, err)
 	}
-	if passing, err := on(b).Passing(t.Context(), "docs", red, refs); err != nil || passing[0] || !passing[1] {
-		t.Errorf("Passing while the index is behind: %v, %v", passing, err)
-	}
-	if numbers, err := on(b).Numbers(t.Context(), "docs", "size", false, refs); err != nil || len(numbers) != 1 || numbers[0].Index != 1 {
-		t.Errorf("Numbers while the index is behind: %v, %v", numbers, err)
-	}
-	set := backend.Select(refs)
-	if counts, err := on(b).Facets(t.Context(), "docs", []backend.Facet{{Field: "colour", Limit: 5}}, set); err != nil || len(counts) != 1 || len(counts[0].Values) != 1 || counts[0].Values[0].Count != 1 {
-		t.Errorf("Facets while the index is behind: %+v, %v", counts, err)
+	counts, err := b.Aggregate(t.Context(), backend.AggregateRequest{Collection: "docs", Selection: backend.Select(refs), Facets: []backend.Facet{{Field: "colour", Limit: 5}}})
+	if err != nil || len(counts.Facets[0].Values) != 1 || counts.Facets[0].Values[0].Count != 1 {
+		t.Errorf("facets while the index is behind: %+v, %v", counts, err)
 	}
 }
 
@@ -150,7 +144,7 @@ func TestKeywordIndexRecovers(t *testing.T) {
 			for i := range 50 {
 				colour(t, b, fmt.Sprintf("d%d", i), "red")
 			}
-			if err := c.words.Sync(t.Context()); err != nil {
+			if err := c.keyword.Sync(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			if name == "trimmed" {
@@ -160,11 +154,11 @@ func TestKeywordIndexRecovers(t *testing.T) {
 			}
 			stop := searching(t, b)
 			defer stop()
-			giveBack := breakWords(t, b, c)
+			giveBack := breakKeyword(t, b, c)
 			release := func() {}
 			if name == "locked" {
 				giveBack()
-				release = lockWords(t, c)
+				release = lockKeyword(t, c)
 			}
 			for i := range 49 {
 				colour(t, b, fmt.Sprintf("d%d", i), "blue")
@@ -228,19 +222,19 @@ func TestKeywordIndexBreaksTwice(t *testing.T) {
 		colour(t, b, fmt.Sprintf("d%d", i), "red")
 	}
 	for range 3 {
-		breakWords(t, b, c)
+		breakKeyword(t, b, c)
 		colour(t, b, "d0", "blue")
 		told.wait(t, "works again")
 		told.Lock()
 		told.text.Reset()
 		told.Unlock()
-		if err := os.RemoveAll(filepath.Join(c.dir, wordsFolder) + ".away"); err != nil {
+		if err := os.RemoveAll(filepath.Join(c.dir, keywordFolder) + ".away"); err != nil {
 			t.Fatal(err)
 		}
 		sound(t, b)
 	}
 	c.reopenFirst = time.Hour
-	giveBack := breakWords(t, b, c)
+	giveBack := breakKeyword(t, b, c)
 	colour(t, b, "d1", "blue")
 	if err := b.Close(); err != nil {
 		t.Fatal(err)
@@ -280,11 +274,11 @@ func (n *notices) wait(t *testing.T, want string) {
 	t.FailNow()
 }
 
-// lockWords holds the folder of a broken index until the function is called that it returns.
-func lockWords(t *testing.T, c *collection) (release func()) {
+// lockKeyword holds the folder of a broken index until the function is called that it returns.
+func lockKeyword(t *testing.T, c *collection) (release func()) {
 	t.Helper()
-	c.words.Release()
-	y, err := keyword.Open(filepath.Join(c.dir, wordsFolder), c.wordOptions())
+	c.keyword.Release()
+	y, err := keyword.Open(filepath.Join(c.dir, keywordFolder), c.keywordOptions())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -307,7 +301,7 @@ func searching(t *testing.T, b *Backend) (stop func()) {
 					return
 				default:
 					coloured(t, b, "blue")
-					if _, err := on(b).IndexStats(t.Context(), "docs"); err != nil {
+					if _, err := b.Stats(t.Context(), backend.StatsRequest{Collection: "docs"}); err != nil {
 						t.Error(err)
 					}
 				}
@@ -324,15 +318,9 @@ func searching(t *testing.T, b *Backend) (stop func()) {
 // collections answer meanwhile, and a search of this one waits no longer than it may.
 func TestReplacedKeepsNobodyElse(t *testing.T) {
 	var told notices
-	b, err := Open(t.TempDir(), Options{Notice: told.tell})
-	if err != nil {
+	b := openDocs(t, Options{Notice: told.tell})
+	if err := on(b).Create(t.Context(), "other", backend.Config{Dimension: 2, Language: "en", Payload: json.RawMessage("{}")}); err != nil {
 		t.Fatal(err)
-	}
-	defer b.Close()
-	for _, name := range []string{"docs", "other"} {
-		if err := on(b).Create(t.Context(), name, backend.Config{Dimension: 2, Language: "en", Payload: json.RawMessage("{}")}); err != nil {
-			t.Fatal(err)
-		}
 	}
 	c := b.mu.byName["docs"]
 	c.reopenFirst = 10 * time.Millisecond
@@ -346,7 +334,7 @@ func TestReplacedKeepsNobodyElse(t *testing.T) {
 			release()
 		}
 	}()
-	breakWords(t, b, c)
+	breakKeyword(t, b, c)
 	for c.use.TryRLock() { // until the new index waits for the call
 		c.use.RUnlock()
 		time.Sleep(time.Millisecond)
@@ -386,21 +374,14 @@ func TestReplacedKeepsNobodyElse(t *testing.T) {
 // TestOtherSettingsLeaveNoCopy opens indexes that were made with other settings: they are made
 // anew, and take no room twice.
 func TestOtherSettingsLeaveNoCopy(t *testing.T) {
-	b, err := Open(t.TempDir(), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer b.Close()
-	config := backend.Config{Dimension: 2, Language: "en", Payload: json.RawMessage("{}")}
-	if err := on(b).Create(t.Context(), "docs", config); err != nil {
-		t.Fatal(err)
-	}
+	b := openDocs(t, Options{})
+	config := *b.mu.byName["docs"].config.Load()
 	colour(t, b, "first", "red")
 	config.Language, config.Quantize = "de", backend.QuantizeInt8
 	if err := on(b).Update(t.Context(), "docs", config); err != nil {
 		t.Fatal(err)
 	}
-	if copies, _ := filepath.Glob(filepath.Join(b.mu.byName["docs"].dir, "*"+setAsideMark+"*")); len(copies) > 0 {
+	if copies, _ := filepath.Glob(filepath.Join(b.mu.byName["docs"].dir, "*"+quarantineMark+"*")); len(copies) > 0 {
 		t.Errorf("kept %q", copies)
 	}
 	if byValue, byWord, partial := coloured(t, b, "red"); byValue != "first" || byWord != "first" || partial {
@@ -421,16 +402,17 @@ func testFillingBreaks(t *testing.T, filled bool, want string) {
 	c := b.mu.byName["docs"]
 	c.reopenFirst = 100 * time.Millisecond
 	colour(t, b, "first", "red")
-	if err := c.words.Sync(t.Context()); err != nil {
+	if err := c.keyword.Sync(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	giveBack := breakWords(t, b, c)
+	giveBack := breakKeyword(t, b, c)
 	c.end()
-	c.missed.Store(nil)
+	c.stale.Store(nil)
 	if filled {
 		giveBack()
 	}
-	if err := c.unlessBroken(c.rebuildWords(t.Context())); err != nil {
+	c.rebuild.keyword.Store(true)
+	if err := c.brokenLater(c.addDocuments(t.Context())); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, partial := coloured(t, b, "red"); !partial {

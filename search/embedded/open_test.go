@@ -41,8 +41,8 @@ func TestRefusedDocument(t *testing.T) {
 		damage func(l *library)
 	}{
 		{"applied", Options{}, func(*library) {}},
-		{"rebuilt", Options{}, func(l *library) { l.lose(t, wordsFolder) }},
-		{"rebuilt in the background", Options{RebuildFrom: 2}, func(l *library) { l.lose(t, wordsFolder) }},
+		{"rebuilt", Options{}, func(l *library) { l.lose(t, keywordFolder) }},
+		{"rebuilt in the background", Options{RebuildFrom: 2}, func(l *library) { l.lose(t, keywordFolder) }},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			l := newLibrary(t, "", 3)
@@ -62,7 +62,7 @@ func TestRefusedDocument(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer b.Close()
-			b.mu.byName["docs"].rebuild.wait.Wait()
+			b.mu.byName["docs"].rebuild.fillers.Wait()
 			if n := l.words(t, b, "word"); n != 6 {
 				t.Errorf("%d documents have the word, want 6", n)
 			}
@@ -154,7 +154,7 @@ func TestNoHoles(t *testing.T) {
 	delete(l.vector, "d4")
 	l.add(t, b, 5)
 	c := b.mu.byName["docs"]
-	if have, committed := c.words.Seq(), c.seq.Load(); have != committed-8 {
+	if have, committed := c.keyword.Seq(), c.seq.Load(); have != committed-8 {
 		t.Errorf("the keyword index says that it has applied %d of %d, want %d", have, committed, committed-8)
 	}
 	if err := b.Close(); err != nil {
@@ -175,24 +175,27 @@ func TestNoHoles(t *testing.T) {
 // for whole.
 func TestNoHolesInRebuild(t *testing.T) {
 	l := newLibrary(t, "", 20)
-	l.lose(t, wordsFolder)
+	l.lose(t, keywordFolder)
 	b, err := Open(l.dir, Options{RebuildFrom: 10})
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := b.mu.byName["docs"]
-	c.rebuild.wait.Wait()
-	if c.rebuild.words.Load() {
+	c.rebuild.fillers.Wait()
+	if c.rebuild.keyword.Load() {
 		t.Fatal("the keyword index is not built")
 	}
 	c.end() // what looks after the index, too
-	if err := c.restartWords(); err != nil {
+	if err := c.keyword.Close(); err != nil {
 		t.Fatal(err)
 	}
-	c.rebuild.words.Store(true) // half way
+	c.rebuildFrom = 1
+	if err := c.rebuildKeyword(t.Context(), nil); err != nil || !c.rebuild.keyword.Load() {
+		t.Fatal(err)
+	}
 	l.failIndex(t, b, []backend.Write{l.write("late")})
-	if err := c.addDocuments(t.Context()); !errors.Is(err, errBehind) || c.words.Seq() != 0 {
-		t.Errorf("addDocuments = %v, sequence number %d", err, c.words.Seq())
+	if err := c.addDocuments(t.Context()); !errors.Is(err, errBehind) || c.keyword.Seq() != 0 {
+		t.Errorf("addDocuments = %v, sequence number %d", err, c.keyword.Seq())
 	}
 	if err := b.Close(); err != nil {
 		t.Fatal(err)

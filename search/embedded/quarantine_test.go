@@ -203,7 +203,7 @@ func TestNameOfUnread(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		b.setApartUnread(store.DamagedCollection{ID: 7, Err: errors.New("torn")})
+		b.quarantineUnread(store.DamagedCollection{ID: 7, Err: errors.New("torn")})
 	}
 	if _, err := on(b).Collection(t.Context(), "damaged-7"); err != nil {
 		t.Error(err)
@@ -217,8 +217,8 @@ func TestNameOfUnread(t *testing.T) {
 func TestOpenedSince(t *testing.T) {
 	b := openDocs(t, Options{})
 	c := b.mu.byName["docs"]
-	if again := b.openOnce(t.Context(), &apart{id: c.id, name: "docs"}); again || b.mu.byName["docs"] != c {
-		t.Errorf("openOnce: again %t", again)
+	if again := b.tryOpen(t.Context(), &quarantined{id: c.id, name: "docs"}); again || b.mu.byName["docs"] != c {
+		t.Errorf("tryOpen: again %t", again)
 	}
 }
 
@@ -230,10 +230,10 @@ func TestDamagedSince(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { b.Close() }()
-	id := b.mu.apart["bad"].id
-	a := &apart{id: id, name: "bad", config: backend.Config{Language: "en"}, damage: "nothing is lost"}
-	b.mu.apart["bad"] = a
-	if b.openOnce(t.Context(), a) {
+	id := b.mu.quarantined["bad"].id
+	a := &quarantined{id: id, name: "bad", config: backend.Config{Language: "en"}, reason: "nothing is lost"}
+	b.mu.quarantined["bad"] = a
+	if b.tryOpen(t.Context(), a) {
 		t.Error("it is tried again")
 	}
 	list, err := b.Collections(t.Context())

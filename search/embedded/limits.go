@@ -1,8 +1,0 @@
-package embedded
-
-import (
-	"searchd/search/backend"
-	"searchd/store"
-)
-
-const _ = uint(store.MaxPassages - backend.MaxPassages) // the store takes as many
