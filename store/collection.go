@@ -231,9 +231,9 @@ func isObject(b []byte) bool {
 }
 
 // CreateCollection makes an empty collection, whose first change gets the sequence number seq+1: a
-// collection that replaces another gives out none of its revisions again. settings is a JSON object.
-// It returns ErrExists if the name is taken and ErrInvalid for a name or settings that are not
-// allowed: a name is valid UTF-8 of 1 to MaxNameBytes bytes without control characters.
+// collection that replaces another gives out none of its revisions again. settings is a JSON
+// object. It returns ErrExists if the name is taken and ErrInvalid for a name or settings that are
+// not allowed: a name is valid UTF-8 of 1 to MaxNameBytes bytes without control characters.
 func (s *Store) CreateCollection(ctx context.Context, name string, settings []byte, seq uint64) (Collection, error) {
 	if err := errors.Join(checkName(name), checkSettings(settings)); err != nil {
 		return Collection{}, err

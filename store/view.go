@@ -22,7 +22,8 @@ type Tx struct {
 
 // View calls fn with a consistent view of a collection. Views see what was committed before they
 // began, and never wait for writers; but a view left open keeps the pages of its time from being
-// reused, so the file grows under writes: for long scans use Store.Documents, Vectors and Changes. Do not write inside fn: the writer may have to wait for the view to end.
+// reused, so the file grows under writes: for long scans use Store.Documents, Vectors and Changes.
+// Do not write inside fn: the writer may have to wait for the view to end.
 //
 // It returns ErrNoCollection, ErrClosed, ctx.Err() if ctx has ended, and what fn returns.
 func (s *Store) View(ctx context.Context, collection uint32, fn func(*Tx) error) error {

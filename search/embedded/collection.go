@@ -31,8 +31,8 @@ const (
 )
 
 // The graph is saved after snapshotEvery changes, or after as many as 1/snapshotShare of its size,
-// where that is more. An opening after a kill replays no more than these. Each save writes the whole
-// graph: with a fixed interval, loading a million documents would write it 25 times.
+// where that is more. An opening after a kill replays no more than these. Each save writes the
+// whole graph: with a fixed interval, loading a million documents would write it 25 times.
 var snapshotEvery = 20000
 
 const snapshotShare = 8
@@ -254,8 +254,8 @@ func (c *collection) removeIndex(name string, why error) error {
 	return os.RemoveAll(path)
 }
 
-// save saves the graph if it can be saved. A failure loses nothing: it is reported, and the graph is
-// saved after as many changes again. The caller holds c.write.
+// save saves the graph if it can be saved. A failure loses nothing: it is reported, and the graph
+// is saved after as many changes again. The caller holds c.write.
 func (c *collection) save(ctx context.Context) {
 	if !c.savable() {
 		return
@@ -267,8 +267,8 @@ func (c *collection) save(ctx context.Context) {
 	}
 }
 
-// saveGraph writes the graph's snapshot and trims the log below what both indexes have made durable.
-// The caller holds c.write.
+// saveGraph writes the graph's snapshot and trims the log below what both indexes have made
+// durable. The caller holds c.write.
 func (c *collection) saveGraph(ctx context.Context) error {
 	err := c.graph.WriteSnapshot(filepath.Join(c.dir, graphFile), hnsw.Meta{Seq: c.seq.Load(), StoreID: c.store.ID()})
 	if err != nil {

@@ -19,8 +19,8 @@ import (
 //  1. A document with damaged fields is not shown, and leaves the keyword index when that is
 //     rebuilt.
 //  2. A passage with a damaged vector is not found by it once the graph is rebuilt.
-//  3. Reading such a document by its id, or listing it, returns an error. Writing it again, even with
-//     the same content, or deleting it ends that.
+//  3. Reading such a document by its id, or listing it, returns an error. Writing it again, even
+//     with the same content, or deleting it ends that.
 //  4. A damaged change belongs to no document: indexes that need it are rebuilt.
 //
 // Any other damage quarantines the collection.

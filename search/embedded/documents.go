@@ -101,8 +101,8 @@ func storeWrites(writes []backend.Write) []store.Write {
 // and the keyword index. The caller holds c.write.
 //
 //  1. Deleted documents leave the slot table and the graph; new ones enter the table.
-//  2. The graph gets the new vectors. Those of replaced documents are not found yet, since the table
-//     has the old slots.
+//  2. The graph gets the new vectors. Those of replaced documents are not found yet, since the
+//     table has the old slots.
 //  3. The table replaces the old slots of these, and the graph drops them. This happens after an
 //     error too, since the store no longer has the old vectors.
 //  4. The keyword index gets the changes.

@@ -8,8 +8,9 @@ import (
 	"searchd/search/mapping"
 )
 
-// wordsPrefix begins the names of [mapping.Parts].Words in the keyword index. A field can be text in
-// one document and words alone in the next, with different weights, so that it has two names there.
+// wordsPrefix begins the names of [mapping.Parts].Words in the keyword index. A field can be text
+// in one document and words alone in the next, with different weights, so that it has two names
+// there.
 const wordsPrefix = "\x00"
 
 // texts returns the searched fields of a document with their names in the keyword index.

@@ -96,8 +96,8 @@ func Compact(ctx context.Context, dir string) (before, after int64, err error) {
 }
 
 // QuarantineIndexes renames the derived indexes of a data folder that no process uses, so that the
-// next opening rebuilds them, and removes those that it renamed earlier. It returns where they went;
-// empty where there were none.
+// next opening rebuilds them, and removes those that it renamed earlier. It returns where they
+// went; empty where there were none.
 func QuarantineIndexes(dir string) (to string, err error) {
 	err = offline(dir, store.Options{}, func(*store.Store) error {
 		from := filepath.Join(dir, indexFolder)

@@ -28,8 +28,8 @@ func (c *collection) graphOptions() hnsw.Options {
 	return o
 }
 
-// openGraph loads the graph's snapshot and replays the changes since, or rebuilds the graph from the
-// stored vectors.
+// openGraph loads the graph's snapshot and replays the changes since, or rebuilds the graph from
+// the stored vectors.
 func (c *collection) openGraph(ctx context.Context) error {
 	g, meta, err := hnsw.ReadSnapshot(filepath.Join(c.dir, graphFile), c.graphOptions())
 	switch {
@@ -162,8 +162,8 @@ func (c *collection) brokenLater(err error) error {
 	return nil
 }
 
-// rebuildKeyword builds the keyword index, which is closed, from all stored documents. why is nil if
-// its folder has nothing to keep.
+// rebuildKeyword builds the keyword index, which is closed, from all stored documents. why is nil
+// if its folder has nothing to keep.
 func (c *collection) rebuildKeyword(ctx context.Context, why error) (err error) {
 	if c.keyword, err = c.emptyKeyword(why); err != nil {
 		return err
@@ -198,8 +198,8 @@ func (c *collection) emptyKeyword(why error) (*keyword.Index, error) {
 	return keyword.Open(dir, c.keywordOptions())
 }
 
-// A block of documents is added to the keyword index at once. It ends after blockDocuments, or after
-// the document with which the fields reach blockBytes.
+// A block of documents is added to the keyword index at once. It ends after blockDocuments, or
+// after the document with which the fields reach blockBytes.
 const blockDocuments = 500
 
 var blockBytes = 16 << 20
@@ -240,8 +240,8 @@ func (c *collection) replayKeyword(ctx context.Context, x *keyword.Index, seq ui
 	return flush()
 }
 
-// entry converts a document to an entry of the keyword index. A document that the mapping rejects is
-// reported and becomes a deletion, so that it stops neither the others nor an opening.
+// entry converts a document to an entry of the keyword index. A document that the mapping rejects
+// is reported and becomes a deletion, so that it stops neither the others nor an opening.
 func (c *collection) entry(no uint32, id string, fields []byte) keyword.Entry {
 	e, err := c.split(no, fields)
 	if err != nil {
@@ -261,8 +261,8 @@ func (c *collection) split(no uint32, fields []byte) (keyword.Entry, error) {
 	return keyword.Entry{No: no, Values: parts.Values, Text: texts(parts)}, nil
 }
 
-// storedEntry returns the entry of a stored document, with the bytes of its fields. It is a deletion
-// if there is no such document or its fields are damaged.
+// storedEntry returns the entry of a stored document, with the bytes of its fields. It is a
+// deletion if there is no such document or its fields are damaged.
 func (c *collection) storedEntry(ctx context.Context, no uint32) (e keyword.Entry, bytes int, err error) {
 	err = c.store.View(ctx, c.id, func(tx *store.Tx) error {
 		d, err := tx.DocumentByNo(no)

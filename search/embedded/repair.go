@@ -15,8 +15,8 @@ import (
 // A keyword index that could not write, as when the disk is full, takes no more changes until it is
 // opened again:
 //
-//  1. Searches go on over what it has. The documents whose changes it lacks are noted as stale: what
-//     it has of these is ignored, and answers are marked as partial.
+//  1. Searches go on over what it has. The documents whose changes it lacks are noted as stale:
+//     what it has of these is ignored, and answers are marked as partial.
 //  2. It is opened a second time beside the first, soon and then less and less often, and gets what
 //     it lacks from the change log. One that cannot be opened, or needs changes that the log no
 //     longer has, is rebuilt.

@@ -19,8 +19,8 @@ import (
 	"searchd/search/backend"
 )
 
-// breakKeyword takes the folder of the keyword index away until giveBack is called, and writes until
-// the index has noticed.
+// breakKeyword takes the folder of the keyword index away until giveBack is called, and writes
+// until the index has noticed.
 func breakKeyword(t *testing.T, b *Backend, c *collection) (giveBack func()) {
 	t.Helper()
 	dir := filepath.Join(c.dir, keywordFolder)

@@ -28,9 +28,9 @@ const (
 // Select returns the documents that pass a filter, contain phrases and lack others.
 //
 //  1. The postings answer the filter and the words that must or must not occur.
-//  2. For a phrase, the postings only show which documents have all its words in one field. The texts
-//     of these are read from the store and analysed again, best BM25 first, up to the limits above;
-//     the rest is left out.
+//  2. For a phrase, the postings only show which documents have all its words in one field. The
+//     texts of these are read from the store and analysed again, best BM25 first, up to the limits
+//     above; the rest is left out.
 //  3. Without conditions, the selection is all documents of the store, whether or not the keyword
 //     index has them yet.
 func (b *Backend) Select(ctx context.Context, s backend.SelectRequest) (*backend.Selection, error) {
@@ -247,8 +247,8 @@ func (p *phraseCheck) page(ctx context.Context, nos []uint32, held []keyword.Hel
 	return bytes.Load(), errors.Join(errs...)
 }
 
-// one reads a document and returns the bytes of its text and how it passes: in the form of the phrase
-// that it matches least exactly. A document that is missing or damaged, or that the mapping
+// one reads a document and returns the bytes of its text and how it passes: in the form of the
+// phrase that it matches least exactly. A document that is missing or damaged, or that the mapping
 // rejects, does not pass.
 func (p *phraseCheck) one(tx *store.Tx, no uint32) (bytes int, how keyword.Held, err error) {
 	parts, ok, err := p.c.parts(tx, no)

@@ -103,8 +103,8 @@ func queryError(err error) error {
 	return err
 }
 
-// texts calls f with the texts of documents and the starts of their strings. It skips documents that
-// are missing or damaged, or that the mapping rejects.
+// texts calls f with the texts of documents and the starts of their strings. It skips documents
+// that are missing or damaged, or that the mapping rejects.
 func (c *collection) texts(ctx context.Context, nos []uint32, f func(no uint32, text keyword.Field, starts []int)) error {
 	return c.store.View(ctx, c.id, func(tx *store.Tx) error {
 		for _, no := range nos {
@@ -126,8 +126,8 @@ func (c *collection) texts(ctx context.Context, nos []uint32, f func(no uint32, 
 	})
 }
 
-// parts returns the parts of a document by the mapping; false where it is missing or damaged, or the
-// mapping rejects it.
+// parts returns the parts of a document by the mapping; false where it is missing or damaged, or
+// the mapping rejects it.
 func (c *collection) parts(tx *store.Tx, no uint32) (parts mapping.Parts, ok bool, err error) {
 	d, err := tx.DocumentByNo(no)
 	if _, damaged := c.noteDamage(tx, err); damaged || errors.Is(err, store.ErrNotFound) {
@@ -164,8 +164,8 @@ func (b *Backend) Suggest(ctx context.Context, r backend.SuggestRequest) (out ba
 	return out, nil
 }
 
-// near sets the terms with a spelling similar to the word of r. It takes the word for correct if the
-// keyword index lacks documents, or if the word has synonyms.
+// near sets the terms with a spelling similar to the word of r. It takes the word for correct if
+// the keyword index lacks documents, or if the word has synonyms.
 func (c *collection) near(ctx context.Context, r backend.SuggestRequest, out *backend.SuggestResponse) (err error) {
 	if c.partial() || c.keyword.Seq() < c.seq.Load() || c.keyword.Reads(c.synonyms.Load(), r.Word) {
 		out.Correct = true
