@@ -39,11 +39,10 @@ lint:
 	$(GO) test ./internal/lint
 	if command -v golangci-lint >/dev/null; then golangci-lint run; fi
 
-# Writes docs/benchmarks.md in about ten minutes. With ONNX="CHECKPOINT TEXTS.jsonl CACHE" it measures that checkpoint too, and ONNX Runtime, which
-# needs node (internal/bench/onnx.sh); SETS="DIR..." and PASSAGES=N: see internal/bench/report.sh. What was measured by hand stays as it is.
+# Prints the encoder's tables for this machine in about ten minutes. ONNX="CHECKPOINT TEXTS.jsonl CACHE" measures that checkpoint and
+# ONNX Runtime too, which needs node; SETS="DIR..." and PASSAGES=N: see internal/bench/report.sh.
 bench: build
-	internal/bench/report.sh bin/searchd $(ONNX) >docs/benchmarks.md.new
-	mv docs/benchmarks.md.new docs/benchmarks.md
+	@internal/bench/report.sh bin/searchd $(ONNX)
 
 # The Go benchmarks of each package.
 microbench:

@@ -49,7 +49,7 @@ type Query struct {
 	Spelling      Spelling  `json:"spelling,omitempty"`       // corrected (default): words that no document has are read as near ones; exact (default with syntax plain)
 	Unfinished    bool      `json:"unfinished,omitempty"`     // somebody is typing: the last word of Q, where no document has it, is read as one that begins with it
 	Mode          Mode      `json:"mode,omitempty"`           // hybrid (default), semantic, keyword
-	Alpha         *float64  `json:"alpha,omitempty"`          // weight of the vector retriever, 0..1; nil: what the query's cosines say, see docs/search.md
+	Alpha         *float64  `json:"alpha,omitempty"`          // weight of the vector retriever, 0..1; nil: what the query's cosines say, see docs/explanation/scoring.md
 	Fusion        Fusion    `json:"fusion,omitempty"`         // relative (default), rrf
 	Window        int       `json:"window,omitempty"`         // documents per leg that take part, 1..10000; default 200. Pages are stable within it
 	Filter        string    `json:"filter,omitempty"`         // e.g. lang = 'en' AND year >= 2020

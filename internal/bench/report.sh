@@ -1,8 +1,8 @@
 #!/bin/sh
-# Prints docs/benchmarks.md, in about ten minutes on a quiet machine.
+# Prints the tables of the encoder for this machine, in about ten minutes where it is quiet.
 # usage: report.sh SEARCHD [CHECKPOINT TEXTS.jsonl CACHE]; with the last three that checkpoint is measured too, and ONNX Runtime, see onnx.sh.
 # SETS="DIR...", folders of evaluation sets in the BEIR layout, adds what int8 costs in quality; PASSAGES=N says how many the section on memory
-# encodes. What takes longer or needs other programs was measured by hand: that part of the page stays as it is.
+# encodes.
 set -eu
 searchd=$1
 here=$(cd "$(dirname "$0")" && pwd)
@@ -46,18 +46,10 @@ encoder() {
 }
 
 cat <<EOT
-# Benchmarks
+# $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1), $(getconf _NPROCESSORS_ONLN) cores, load average $(cut -d' ' -f1 /proc/loadavg)
 
-Written by \`make bench\` on $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1), $(getconf _NPROCESSORS_ONLN) cores. Everything that is
-compared ran in turns in one run; read the ratios, not the rates, which others on the machine take their share of. Load average at the start:
-$(cut -d' ' -f1 /proc/loadavg).
-
-How it does beside others and as a whole was [measured by hand](#measured-by-hand), below the kernels: [Weaviate](#beside-weaviate),
-[hnswlib](#vector-index), [ONNX Runtime](#kernels-and-encoder-on-quiet-cores), [searches beside an import](#searches-beside-an-import),
-[memory](#memory-with-100000-passages), [a million documents](#a-million-documents), [the page](#the-page), [bringing files in](#bringing-files-in).
-
-A kernel's share of the ceiling is that of the turns in which the core was least disturbed: see \`searchd bench encode --help\`. The ceiling of VNNI is that of
-VPDPBUSD in registers; the tiles of AMX are held against their own, several times as high, and against VNNI's.
+A kernel's share of the ceiling is that of the turns in which the core was least disturbed: see
+\`searchd bench encode --help\`. The ceiling of VNNI is that of VPDPBUSD in registers.
 EOT
 encoder embedded
 if [ $# -ge 4 ]; then
@@ -107,5 +99,3 @@ EOT
     done
   done
 fi
-echo
-sed -n '/^## Measured by hand$/,$p' "$here/../../docs/benchmarks.md"

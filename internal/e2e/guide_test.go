@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -17,13 +16,10 @@ import (
 
 var example = regexp.MustCompile("(?s)```http\n(GET|POST|PATCH) (\\S+)\n(.*?)```")
 
-// TestGuide runs every example of docs/search.md against the notes: each is answered with 200 and
-// finds something.
+// TestGuide runs every request of the search reference against the notes: each is answered with 200
+// and finds something.
 func TestGuide(t *testing.T) {
-	text, err := os.ReadFile("../../docs/search.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := read(t, "../../docs/reference/search.md") + read(t, "../../docs/reference/query-language.md")
 	e, err := search.Open(t.TempDir(), search.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -47,7 +43,7 @@ func TestGuide(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	examples := example.FindAllStringSubmatch(string(text), -1)
+	examples := example.FindAllStringSubmatch(text, -1)
 	if len(examples) < 12 {
 		t.Errorf("%d examples, want at least 12", len(examples))
 	}

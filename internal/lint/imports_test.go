@@ -30,6 +30,7 @@ var rooms = map[string]struct {
 	"store":    {[]string{"internal"}, "the store sees ids, bytes and []float32, so that it can be checked and repaired without a model or an index"},
 	"access":   {nil, "who may do what is decided without the engine, the store and HTTP, so that it can be tested alone"},
 	"extract":  {nil, "extract stands on the ground, so that it can be used and fuzzed alone"},
+	"examples": {[]string{"search", "client"}, "an example shows what a program outside can do"},
 	"client":   {nil, "the client stands on the ground: whoever imports it must not get the engine with it"},
 	"internal": {nil, "what everybody may import must not import anybody"},
 }
