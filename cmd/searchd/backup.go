@@ -13,6 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"searchd/client"
+	"searchd/cmd/internal/command"
+	"searchd/cmd/internal/progress"
 	"searchd/internal/disk"
 	"searchd/search"
 )
@@ -28,7 +30,7 @@ The indexes are not in it: restoring builds them anew. Of a server it takes a sn
 
 FILE is read again when it is written. Where a value in it is damaged, because it is in the data folder, it is kept as FILE.damaged, each such
 value is printed, and the exit code is 1: restoring takes it with --damaged only. With --verify a backup that is there is read, and nothing written.`,
-		Args: cobra.ExactArgs(1), PreRunE: fillSettings,
+		Args: cobra.ExactArgs(1), PreRunE: command.Fill,
 	}
 	f.add(cmd)
 	for _, name := range []string{"model", "pooling", "precision"} { // of no use to a backup; scripts give them
@@ -76,13 +78,13 @@ func writeNew(cmd *cobra.Command, path string, write func(io.Writer) (int64, err
 		return 0, err
 	}
 	defer os.Remove(part) // gone already where all went well
-	stop := showProgress(cmd.ErrOrStderr(), moved(file, "written"))
+	stop := progress.Show(cmd.ErrOrStderr(), moved(file, "written")).Stop
 	n, err = write(file)
 	stop()
 	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
 		return n, err
 	}
-	stop = showProgress(cmd.ErrOrStderr(), doing("reading it again"))
+	stop = progress.Doing(cmd.ErrOrStderr(), "reading it again").Stop
 	damage, err := search.VerifyBackup(cmd.Context(), part)
 	stop()
 	if err != nil {
@@ -101,7 +103,7 @@ func writeNew(cmd *cobra.Command, path string, write func(io.Writer) (int64, err
 	listDamage(cmd, damage)
 	fmt.Fprintf(cmd.ErrOrStderr(), "searchd: the data folder is damaged, and so is its backup: %d values. There is no %s; what was read is in %s, "+
 		"which `searchd restore --damaged` takes. Keep your older backups\n", len(damage), path, to)
-	return n, errSome
+	return n, command.ErrSome
 }
 
 // unusedName returns path, or with a number where there is such a file.
@@ -124,7 +126,7 @@ func listDamage(cmd *cobra.Command, damage []string) {
 
 // verifyBackup reads a backup.
 func verifyBackup(cmd *cobra.Command, path string) error {
-	stop := showProgress(cmd.ErrOrStderr(), doing("reading "+path))
+	stop := progress.Doing(cmd.ErrOrStderr(), "reading "+path).Stop
 	damage, err := search.VerifyBackup(cmd.Context(), path)
 	stop()
 	if err != nil {
@@ -133,9 +135,17 @@ func verifyBackup(cmd *cobra.Command, path string) error {
 	listDamage(cmd, damage)
 	fmt.Fprintf(cmd.OutOrStdout(), "%d values are damaged\n", len(damage))
 	if len(damage) > 0 {
-		return errSome
+		return command.ErrSome
 	}
 	return nil
+}
+
+// moved is the progress of a file that is read or written from its beginning.
+func moved(file *os.File, done string) func() progress.State {
+	return func() progress.State {
+		at, _ := file.Seek(0, io.SeekCurrent) // fails for a pipe
+		return progress.State{Text: megabytes(at) + " " + done}
+	}
 }
 
 // cleanUpTime is how long a command that is interrupted may take to leave nothing behind on a
@@ -249,7 +259,7 @@ func newRestoreCommand() *cobra.Command {
 		Use: "restore FILE --data DIR", Short: "Make a data folder from a backup",
 		Long: `Makes a data folder from FILE, which is read and verified first; one with damaged values is refused. With --damaged it is taken as it is,
 each such value is printed, and the exit code is 1: "searchd check --repair --drop-damaged" then encodes or deletes the documents that they belong to.`,
-		Args: cobra.ExactArgs(1), PreRunE: fillSettings,
+		Args: cobra.ExactArgs(1), PreRunE: command.Fill,
 	}
 	cmd.Flags().StringVar(&data, "data", "", "new data folder")
 	cmd.Flags().BoolVar(&damaged, "damaged", false, "take a backup with damaged values, too")
@@ -262,7 +272,7 @@ each such value is printed, and the exit code is 1: "searchd check --repair --dr
 			return err
 		}
 		defer file.Close()
-		stop := showProgress(cmd.ErrOrStderr(), moved(file, "restored"))
+		stop := progress.Show(cmd.ErrOrStderr(), moved(file, "restored")).Stop
 		defer stop()
 		if !damaged {
 			return search.Restore(cmd.Context(), file, data)
@@ -277,7 +287,7 @@ each such value is printed, and the exit code is 1: "searchd check --repair --dr
 			return err
 		}
 		fmt.Fprintf(cmd.ErrOrStderr(), "searchd: restored with %d damaged values; `searchd check --data %s --repair --drop-damaged` encodes or deletes the documents that they belong to\n", n, data)
-		return errSome
+		return command.ErrSome
 	}
 	return cmd
 }

@@ -114,7 +114,7 @@ func TestSnapshotsCommand(t *testing.T) {
 		t.Errorf("list after rm: %s", out)
 	}
 	for _, args := range [][]string{{"snapshots", "list"}, append([]string{"snapshots", "rm", list[0].ID}, at...), append([]string{"snapshots", "rm"}, at...)} {
-		if out, err := command(t, args...); err == nil {
+		if out, err := runCommand(t, args...); err == nil {
 			t.Errorf("%q: %s", args, out)
 		}
 	}
@@ -157,7 +157,7 @@ func TestBackupOfAServer(t *testing.T) {
 			return there
 		}()}, "exists"},
 	} {
-		if _, err := command(t, append([]string{"backup"}, tt.args...)...); err == nil || !strings.Contains(err.Error(), tt.want) {
+		if _, err := runCommand(t, append([]string{"backup"}, tt.args...)...); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v, want an error with %s", name, err, tt.want)
 		}
 	}
@@ -173,7 +173,7 @@ func TestBackupOfAServer(t *testing.T) {
 	if got := collectionsOf(t, copied)["docs"]; got.Documents != 2 {
 		t.Errorf("the restored collection: %+v", got)
 	}
-	if _, err := command(t, "restore", file, "--data", copied); err == nil || !strings.Contains(err.Error(), copied) {
+	if _, err := runCommand(t, "restore", file, "--data", copied); err == nil || !strings.Contains(err.Error(), copied) {
 		t.Errorf("over a folder with data: %v", err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"searchd/cmd/internal/progress"
 	"searchd/index/hnsw"
 )
 
@@ -65,7 +66,9 @@ With --quantize int8 the index holds codes only, and the best of each search are
 		o.TruthWidth = truthWidth
 		var built atomic.Int64
 		o.Built = func(n int) { built.Store(int64(n)) }
-		stop := showProgress(cmd.ErrOrStderr(), func() string { return fmt.Sprintf("%d of %d vectors", built.Load(), o.N) })
+		stop := progress.Show(cmd.ErrOrStderr(), func() progress.State {
+			return progress.State{Text: "indexing vectors", Done: built.Load(), Total: int64(o.N)}
+		}).Stop
 		r, err := hnsw.Bench(cmd.Context(), o)
 		stop()
 		if err != nil {

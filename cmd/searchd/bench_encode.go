@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"searchd/cmd/internal/command"
 	"searchd/encoder"
 	"searchd/internal/bench"
 	"searchd/models"
@@ -47,7 +48,7 @@ func newBenchEncodeCommand() *cobra.Command {
 		Long: `Kernels run on one core, each between two runs of a loop of multiply-adds in registers, which is the ceiling. Before and after them
 an inner product in the first-level cache says how much of the core others have; the figure is the median of the turns with the
 fastest of these, a tenth of all. gonum's product runs at the end, on threads of its own. Texts are random tokens of the checkpoint; their figures are the best of several short runs.`,
-		Args: cobra.NoArgs, PreRunE: fillSettings,
+		Args: cobra.NoArgs, PreRunE: command.Fill,
 	}
 	f.add(cmd)
 	cmd.Flags().IntVar(&threads, "threads", runtime.GOMAXPROCS(0), "goroutines that encode")

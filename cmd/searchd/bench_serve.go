@@ -21,6 +21,7 @@ import (
 
 	"searchd/api"
 	"searchd/client"
+	"searchd/cmd/internal/command"
 	"searchd/search"
 )
 
@@ -59,7 +60,7 @@ func newBenchServeCommand() *cobra.Command {
 		Use: "serve", Short: "Measure searches of a server over HTTP, idle and during an import",
 		Long: `Serves a new data folder on loopback, fills it, and lets searchers ask one after another, each with a query of its own that no cache
 knows, for a while without and for a while with an import that never ends. Searchers, import and server share this machine.`,
-		Args: cobra.NoArgs, PreRunE: fillSettings,
+		Args: cobra.NoArgs, PreRunE: command.Fill,
 	}
 	f.add(cmd)
 	cmd.Flags().IntVar(&searchers, "searchers", 100, "searchers at once")

@@ -6,6 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"searchd/cmd/internal/command"
+	"searchd/cmd/internal/progress"
 	"searchd/search"
 )
 
@@ -23,7 +25,7 @@ Prints each difference on a line; exit code 1 if there is one, also after a repa
 with --drop-damaged a document with a damaged vector is encoded again from its text, by the checkpoint of its collection, and one of which anything
 else is damaged is deleted. Each is named. Ingest what was deleted again afterwards. Where the page that names the last commit is damaged, so that nothing
 opens, that commit is given up and all before it stay.`,
-		Args: cobra.NoArgs, PreRunE: fillSettings,
+		Args: cobra.NoArgs, PreRunE: command.Fill,
 	}
 	f.add(cmd)
 	cmd.Flags().BoolVar(&repair, "repair", false, "where there are differences, set the indexes aside and build them anew from the store; implies --deep")
@@ -47,12 +49,12 @@ opens, that commit is given up and all before it stay.`,
 			return err
 		}
 		if !repair {
-			return errSome
+			return command.ErrSome
 		}
 		if stored > 0 && !drop {
 			fmt.Fprintln(cmd.ErrOrStderr(), "searchd: nothing was repaired: the store is damaged, and the indexes are made from it; "+
 				"restore a backup, or give --repair --drop-damaged: it encodes documents with a damaged vector again, and deletes the others named above")
-			return errSome
+			return command.ErrSome
 		}
 		setAside := search.SetAsideIndexes
 		if drop {
@@ -66,7 +68,7 @@ opens, that commit is given up and all before it stay.`,
 		}
 		fmt.Fprintf(cmd.OutOrStdout(), "the indexes are kept as %s and built anew\n", to)
 		if n, _, err = checkOnce(cmd, f, deep, drop); err == nil && n > 0 {
-			return errSome
+			return command.ErrSome
 		}
 		return err
 	}
@@ -76,9 +78,9 @@ opens, that commit is given up and all before it stay.`,
 // checkOnce opens the data folder, encodes documents with damaged vectors again if it is to, prints
 // the differences and returns their number, and how many of them are damage of the store.
 func checkOnce(cmd *cobra.Command, f engineFlags, deep, encode bool) (n, stored int, err error) {
-	stop := showProgress(cmd.ErrOrStderr(), doing("checking "+f.data))
+	stop := progress.Doing(cmd.ErrOrStderr(), "checking "+f.data).Stop
 	defer stop()
-	e, err := f.openWith(cmd.Context(), search.Options{Notice: tell, NoTasks: true, MustExist: true})
+	e, err := f.openWith(cmd.Context(), search.Options{Notice: notices(cmd), NoTasks: true, MustExist: true})
 	if err != nil {
 		return 0, 0, err
 	}

@@ -6,6 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"searchd/cmd/internal/command"
+	"searchd/cmd/internal/progress"
 	"searchd/internal/settings"
 	"searchd/search"
 	"searchd/store"
@@ -18,7 +20,7 @@ func newCompactCommand() *cobra.Command {
 		Long: `Writes the store of a data folder that no process uses into a new file, with every record verified, and puts it in the place of the old one
 when it is whole and on the disk; interrupted or killed before, it leaves the old one. It needs room for the new file beside the old one.
 The bytes of deleted texts are gone from the file then. Indexes and snapshots stay as they are.`,
-		Args: cobra.NoArgs, PreRunE: fillSettings,
+		Args: cobra.NoArgs, PreRunE: command.Fill,
 	}
 	cmd.Flags().StringVar(&data, "data", "", "data folder")
 	settings.Folders(cmd, "data")
@@ -26,7 +28,7 @@ The bytes of deleted texts are gone from the file then. Indexes and snapshots st
 		if data == "" {
 			return errNoData
 		}
-		stop := showProgress(cmd.ErrOrStderr(), doing("compacting "+data))
+		stop := progress.Doing(cmd.ErrOrStderr(), "compacting "+data).Stop
 		before, after, err := search.Compact(cmd.Context(), data)
 		stop()
 		if errors.Is(err, store.ErrLocked) {

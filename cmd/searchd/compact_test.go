@@ -35,7 +35,7 @@ func TestCompactCommand(t *testing.T) {
 	if _, err := e.DeleteDocuments(t.Context(), "docs", ids); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := command(t, "compact", "--data", dir); err == nil || !strings.Contains(err.Error(), "stop it first") {
+	if _, err := runCommand(t, "compact", "--data", dir); err == nil || !strings.Contains(err.Error(), "stop it first") {
 		t.Errorf("a folder in use: %v", err)
 	}
 	if err := e.Close(); err != nil {
@@ -72,7 +72,7 @@ func TestCompactCommand(t *testing.T) {
 		t.Errorf("check: %s", out)
 	}
 	for _, args := range [][]string{{"compact"}, {"compact", "--data", filepath.Join(dir, "none")}} {
-		if _, err := command(t, args...); err == nil {
+		if _, err := runCommand(t, args...); err == nil {
 			t.Errorf("%q succeeded", args)
 		}
 	}

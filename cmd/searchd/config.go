@@ -10,15 +10,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"searchd/cmd/internal/command"
 	"searchd/internal/settings"
 )
-
-func flagNames(c *cobra.Command) (names []string) {
-	for _, fs := range []*pflag.FlagSet{c.Flags(), c.PersistentFlags()} {
-		fs.VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-	}
-	return names
-}
 
 func newConfigCommand() *cobra.Command {
 	cmd := &cobra.Command{
@@ -28,7 +22,7 @@ func newConfigCommand() *cobra.Command {
 	serve := newServeCommand()
 	serve.Flags().VisitAll(func(f *pflag.Flag) { cmd.Flags().AddFlag(f) })
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		values, err := settings.Fill(cmd.Flags(), knownFlags(cmd.Root()))
+		values, err := settings.Fill(cmd.Flags(), command.KnownFlags(cmd.Root()))
 		if err != nil {
 			return err
 		}

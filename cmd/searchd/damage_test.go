@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"searchd/api"
+	"searchd/cmd/internal/command"
 	"searchd/search"
 )
 
@@ -46,8 +47,8 @@ func TestBackupOfDamage(t *testing.T) {
 
 	backup := func(args ...string) {
 		t.Helper()
-		out, err := command(t, append([]string{"backup"}, args...)...)
-		if !errors.Is(err, errSome) || !strings.Contains(out, named) {
+		out, err := runCommand(t, append([]string{"backup"}, args...)...)
+		if !errors.Is(err, command.ErrSome) || !strings.Contains(out, named) {
 			t.Fatalf("backup %q: %v, %q; want exit code 1 and %s", args, err, out, named)
 		}
 		if _, err := os.Lstat(file); err == nil {
@@ -55,7 +56,7 @@ func TestBackupOfDamage(t *testing.T) {
 		}
 	}
 	backup("--data", data, file)
-	if out, err := command(t, "backup", "--verify", file+".damaged"); !errors.Is(err, errSome) || !strings.Contains(out, named) {
+	if out, err := runCommand(t, "backup", "--verify", file+".damaged"); !errors.Is(err, command.ErrSome) || !strings.Contains(out, named) {
 		t.Errorf("backup --verify: %v, %q", err, out)
 	}
 
@@ -89,19 +90,19 @@ func TestBackupOfDamage(t *testing.T) {
 
 	for _, damaged := range []string{file + ".damaged", file + ".damaged.2"} {
 		to := filepath.Join(t.TempDir(), "data")
-		if _, err := command(t, "restore", damaged, "--data", to); err == nil {
+		if _, err := runCommand(t, "restore", damaged, "--data", to); err == nil {
 			t.Errorf("restore took %s", damaged)
 		}
-		if out, err := command(t, "restore", damaged, "--damaged", "--data", to); !errors.Is(err, errSome) || !strings.Contains(out, named) {
+		if out, err := runCommand(t, "restore", damaged, "--damaged", "--data", to); !errors.Is(err, command.ErrSome) || !strings.Contains(out, named) {
 			t.Errorf("restore --damaged: %v, %q", err, out)
 		}
 		if got := collectionsOf(t, to)["docs"]; got.DamagedDocuments != 1 {
 			t.Errorf("the restored collection: %+v, want a damaged document", got)
 		}
-		if out, err := command(t, "check", "--data", to, "--repair"); !errors.Is(err, errSome) || !strings.Contains(out, named) || strings.Contains(out, "anew") {
+		if out, err := runCommand(t, "check", "--data", to, "--repair"); !errors.Is(err, command.ErrSome) || !strings.Contains(out, named) || strings.Contains(out, "anew") {
 			t.Errorf("check --repair: %v, %q", err, out)
 		}
-		out, err := command(t, "check", "--data", to, "--repair", "--drop-damaged")
+		out, err := runCommand(t, "check", "--data", to, "--repair", "--drop-damaged")
 		if err != nil || !strings.Contains(out, `deleted: collection "docs": document "cat"`) || !strings.Contains(out, "\n0 differences") {
 			t.Errorf("check --repair --drop-damaged: %v, %q", err, out)
 		}
@@ -129,11 +130,11 @@ func TestLastCommitDamaged(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{{"check"}, {"check", "--repair"}, {"query", "kitten"}} {
-		if _, err := command(t, append(args, "--data", data)...); err == nil || !strings.Contains(err.Error(), "searchd check --repair --drop-damaged") {
+		if _, err := runCommand(t, append(args, "--data", data)...); err == nil || !strings.Contains(err.Error(), "searchd check --repair --drop-damaged") {
 			t.Errorf("%s: %v, want how to go on", args, err)
 		}
 	}
-	out, err := command(t, "check", "--data", data, "--repair", "--drop-damaged")
+	out, err := runCommand(t, "check", "--data", data, "--repair", "--drop-damaged")
 	if err != nil || !strings.Contains(out, "the last commit was damaged and is given up") || !strings.HasSuffix(out, "\n0 differences") {
 		t.Errorf("check --repair --drop-damaged: %v, %q", err, out)
 	}
@@ -161,13 +162,13 @@ func TestDamagedCollection(t *testing.T) {
 	}
 	spoilFolder(t, data, "\x03\x00cat\x01\x00\x00\x00\x04\x00text") // of its record: id, number of fields with passages, the first
 
-	if out, err := command(t, "query", "--data", data, "--collection", "other", "puppy"); err != nil || !strings.Contains(out, "dog") {
+	if out, err := runCommand(t, "query", "--data", data, "--collection", "other", "puppy"); err != nil || !strings.Contains(out, "dog") {
 		t.Errorf("query of the other collection: %v, %q", err, out)
 	}
-	if _, err := command(t, "query", "--data", data, "--collection", "docs", "kitten"); err == nil || !strings.Contains(err.Error(), `"docs" cannot be opened: document "cat", record: `) {
+	if _, err := runCommand(t, "query", "--data", data, "--collection", "docs", "kitten"); err == nil || !strings.Contains(err.Error(), `"docs" cannot be opened: document "cat", record: `) {
 		t.Errorf("query of the damaged collection: %v", err)
 	}
-	if out, err := command(t, "check", "--data", data, "--deep"); !errors.Is(err, errSome) || !strings.Contains(out, `collection "docs": document "cat": record: `) {
+	if out, err := runCommand(t, "check", "--data", data, "--deep"); !errors.Is(err, command.ErrSome) || !strings.Contains(out, `collection "docs": document "cat": record: `) {
 		t.Errorf("check --deep: %v, %q", err, out)
 	}
 

@@ -16,6 +16,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"searchd/cmd/internal/command"
+	"searchd/cmd/internal/progress"
 	"searchd/encoder"
 	"searchd/internal/lines"
 	"searchd/internal/settings"
@@ -42,7 +44,7 @@ func newEmbedCommand() *cobra.Command {
 		Long: `Reads a line for each text, either a JSON string or an object {"text": "..."}, and writes a line
 {"embedding": [...], "ids": [...] with --ids, "truncated": true or false} for each, in order; with --format f32 the raw
 little-endian float32 rows instead. The last line on standard error tells texts, tokens, seconds and tokens per second.`,
-		Args: cobra.NoArgs, PreRunE: fillSettings,
+		Args: cobra.NoArgs, PreRunE: command.Fill,
 	}
 	f.add(cmd)
 	cmd.Flags().BoolVar(&query, "query", false, "use the checkpoint's prompt for queries")
@@ -203,4 +205,13 @@ func appendEmbedding(b []byte, r *encoder.Result, i int, format string) ([]byte,
 	}
 	b = strconv.AppendBool(append(b, `,"truncated":`...), r.Truncated[i])
 	return append(b, '}', '\n'), nil
+}
+
+// outputProgress shows the progress of a command whose output is not on a terminal, where it would
+// be progress enough.
+func outputProgress(cmd *cobra.Command, unit string, done *atomic.Int64) (stop func()) {
+	if command.IsTerminal(cmd.OutOrStdout()) {
+		return func() {}
+	}
+	return progress.Show(cmd.ErrOrStderr(), func() progress.State { return progress.State{Text: fmt.Sprintf("%d %s", done.Load(), unit)} }).Stop
 }

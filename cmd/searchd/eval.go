@@ -14,6 +14,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"searchd/cmd/internal/command"
+	"searchd/cmd/internal/progress"
 	"searchd/internal/eval"
 	"searchd/internal/settings"
 	"searchd/internal/simd"
@@ -36,7 +38,7 @@ empty engine and asks every judged query; several modes may be named, joined by 
 --classes takes a folder with train.tsv and test.tsv, or with all.tsv, of lines label<TAB>text, and tells the classes
 by the nearest centroid; --clusters takes one such file and finds as many clusters by k-means as it has labels. Both
 print, beside the figure of the vectors, that of bags of words under the same method.`,
-		Args: cobra.NoArgs, PreRunE: fillSettings,
+		Args: cobra.NoArgs, PreRunE: command.Fill,
 	}
 	f.add(cmd)
 	cmd.Flags().StringVar(&dataset, "dataset", "", "folder in the BEIR layout")
@@ -131,10 +133,10 @@ func evalDataset(cmd *cobra.Command, f modelFlags, dir, language string, misspel
 	defer e.Close()
 	ctx := cmd.Context()
 	began := time.Now()
-	stop := showProgress(cmd.ErrOrStderr(), func() string {
+	stop := progress.Show(cmd.ErrOrStderr(), func() progress.State {
 		c, _ := e.Collection(ctx, defaultCollection)
-		return fmt.Sprintf("%d of %d documents", c.Documents, len(set.Documents))
-	})
+		return progress.State{Text: "ingesting documents", Done: int64(c.Documents), Total: int64(len(set.Documents))}
+	}).Stop
 	err = fillEngine(ctx, e, set, search.Settings{Language: language})
 	if stop(); err != nil {
 		return err
@@ -142,7 +144,9 @@ func evalDataset(cmd *cobra.Command, f modelFlags, dir, language string, misspel
 	ingest := time.Since(began).Seconds()
 	for _, q := range queries {
 		var asked atomic.Int64
-		stop := showProgress(cmd.ErrOrStderr(), func() string { return fmt.Sprintf("%s: %d of %d queries", q.Mode, asked.Load(), len(set.Queries)) })
+		stop := progress.Show(cmd.ErrOrStderr(), func() progress.State {
+			return progress.State{Text: string(q.Mode) + " queries", Done: asked.Load(), Total: int64(len(set.Queries))}
+		}).Stop
 		fig, err := evalMode(ctx, e, set, q, &asked)
 		stop()
 		if err != nil {
@@ -244,7 +248,7 @@ func evalSTS(cmd *cobra.Command, f modelFlags, path string, asJSON bool) error {
 		texts = append(texts, p.A, p.B)
 		gold[i] = p.Score
 	}
-	stop := showProgress(cmd.ErrOrStderr(), doing(fmt.Sprintf("encoding %d texts", len(texts))))
+	stop := progress.Doing(cmd.ErrOrStderr(), fmt.Sprintf("encoding %d texts", len(texts))).Stop
 	cosines, err := pairCosines(cmd.Context(), f, texts)
 	stop()
 	if err != nil {

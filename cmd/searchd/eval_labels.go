@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"searchd/cmd/internal/progress"
 	"searchd/encoder"
 	"searchd/internal/eval"
 	"searchd/models"
@@ -83,7 +84,7 @@ func compareLabels(cmd *cobra.Command, f modelFlags, texts []eval.Labelled, name
 	for i, t := range texts {
 		class[i], words[i] = numbers[t.Label], t.Text
 	}
-	stop := showProgress(cmd.ErrOrStderr(), doing(fmt.Sprintf("encoding and sorting %d texts", len(texts))))
+	stop := progress.Doing(cmd.ErrOrStderr(), fmt.Sprintf("encoding and sorting %d texts", len(texts))).Stop
 	defer stop()
 	vectors, err := encodeAll(cmd.Context(), f, words)
 	if err != nil {

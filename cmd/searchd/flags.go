@@ -6,43 +6,16 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"sync"
 
 	"github.com/spf13/cobra"
 
 	"searchd/client"
+	"searchd/cmd/internal/command"
 	"searchd/encoder"
 	"searchd/internal/settings"
-	"searchd/internal/terminal"
 	"searchd/search"
 	"searchd/store"
 )
-
-// fillSettings is the first thing that each command does: flags that were not given come from the
-// environment or the config file.
-func fillSettings(cmd *cobra.Command, _ []string) error {
-	_, err := settings.Fill(cmd.Flags(), knownFlags(cmd.Root()))
-	return err
-}
-
-// knownFlags are the flags of all commands and of ingest: a config file may serve several of them.
-func knownFlags(root *cobra.Command) map[string]bool {
-	known := map[string]bool{}
-	var add func(c *cobra.Command)
-	add = func(c *cobra.Command) {
-		for _, name := range flagNames(c) {
-			known[name] = true
-		}
-		for _, sub := range c.Commands() {
-			add(sub)
-		}
-	}
-	add(root)
-	for _, name := range settings.OfIngest {
-		known[name] = true
-	}
-	return known
-}
 
 // modelFlags choose a checkpoint and how it runs.
 type modelFlags struct {
@@ -81,10 +54,10 @@ func (f *engineFlags) add(cmd *cobra.Command) {
 	f.modelFlags.add(cmd)
 }
 
-// openToRead opens the engine over a data folder that is there, for a command that changes nothing
-// of what is stored.
-func (f *engineFlags) openToRead(ctx context.Context) (*search.Engine, error) {
-	return f.openWith(ctx, search.Options{Notice: tell, NoTasks: true, MustExist: true})
+// openToRead opens the engine over an existing data folder, for a command that does not change what
+// is stored.
+func (f *engineFlags) openToRead(cmd *cobra.Command) (*search.Engine, error) {
+	return f.openWith(cmd.Context(), search.Options{Notice: notices(cmd), NoTasks: true, MustExist: true})
 }
 
 // openWith opens the engine, until ctx ends.
@@ -124,22 +97,9 @@ func (f *engineFlags) notOpened(err error) error {
 	return inUse(err)
 }
 
-// told is what tell has written.
-var told sync.Map
-
-// tell writes a notice of the engine to standard error. A server, a document or a folder may have
-// named what is in it.
-func tell(text string) {
-	told.Store(text, true)
-	fmt.Fprintln(os.Stderr, "searchd:", terminal.Printable(text))
-}
-
-// tellFailure writes why the command fails, unless a notice has told it while the engine was
-// opened.
-func tellFailure(err error) {
-	if _, before := told.Load(err.Error()); !before {
-		tell(err.Error())
-	}
+// notices returns what writes notices of the engine.
+func notices(cmd *cobra.Command) func(string) {
+	return func(text string) { command.Notify(cmd, text) }
 }
 
 // logger writes to stderr: text for people, JSON for machines.

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"searchd/cmd/internal/command"
 )
 
 // health asks a server whether it takes requests: the probe of a container, in whose image there is
@@ -34,7 +36,7 @@ flags say. It needs no API key.
 --addr and --tls-cert mean what they mean to serve, and come from the same settings. A certificate file that cannot be read, or is not what the server
 shows, is no reason to end with 1, since serve goes on with the certificate of before; a line on standard error says so.`,
 		Example: "  searchd health --addr 127.0.0.1:8080",
-		Args:    cobra.NoArgs, PreRunE: fillSettings,
+		Args:    cobra.NoArgs, PreRunE: command.Fill,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if h.timeout <= 0 {
 				return fmt.Errorf("--timeout: got %v, allowed: more than 0s", h.timeout)
@@ -45,7 +47,7 @@ shows, is no reason to end with 1, since serve goes on with the certificate of b
 			note := func(text string) { fmt.Fprintln(cmd.ErrOrStderr(), "searchd:", text) }
 			if err := h.ask(cmd.Context(), note); err != nil {
 				fmt.Fprintln(cmd.ErrOrStderr(), "searchd: not ready:", err)
-				return errSome
+				return command.ErrSome
 			}
 			fmt.Fprintln(cmd.OutOrStdout(), "ready")
 			return nil

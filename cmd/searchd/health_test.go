@@ -34,7 +34,7 @@ func TestHealthWithoutItsCertificate(t *testing.T) {
 			t.Errorf("%s: %q", cert, out)
 		}
 		status = http.StatusServiceUnavailable
-		if _, err := command(t, args...); err == nil {
+		if _, err := runCommand(t, args...); err == nil {
 			t.Errorf("%s: a server that is not ready is", cert)
 		}
 	}

@@ -19,6 +19,7 @@ import (
 
 	"searchd/access"
 	"searchd/client"
+	"searchd/cmd/internal/command"
 	"searchd/internal/terminal"
 	"searchd/search"
 )
@@ -124,7 +125,7 @@ func newKeysCreateCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "create", Short: "Make a key and print it",
-		Args: cobra.NoArgs, PreRunE: fillSettings,
+		Args: cobra.NoArgs, PreRunE: command.Fill,
 	}
 	f.add(cmd)
 	cmd.Flags().StringVar(&s.Name, "name", "", "what it is for")
@@ -196,7 +197,7 @@ func newKeysListCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the keys, without what is secret",
-		Args: cobra.NoArgs, PreRunE: fillSettings,
+		Args: cobra.NoArgs, PreRunE: command.Fill,
 	}
 	f.add(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
@@ -240,7 +241,7 @@ func newKeysRevokeCommand() *cobra.Command {
 	var f keysFlags
 	cmd := &cobra.Command{
 		Use: "revoke ID...", Short: "Revoke keys",
-		Args: cobra.MinimumNArgs(1), PreRunE: fillSettings,
+		Args: cobra.MinimumNArgs(1), PreRunE: command.Fill,
 	}
 	f.add(cmd)
 	cmd.RunE = func(cmd *cobra.Command, ids []string) error {

@@ -18,7 +18,7 @@ import (
 )
 
 // command runs searchd with arguments and returns what it wrote to standard output.
-func command(t *testing.T, args ...string) (string, error) {
+func runCommand(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	root := newRootCommand()
 	var out bytes.Buffer
@@ -31,7 +31,7 @@ func command(t *testing.T, args ...string) (string, error) {
 // mustCommand is command where it must succeed.
 func mustCommand(t *testing.T, args ...string) string {
 	t.Helper()
-	out, err := command(t, args...)
+	out, err := runCommand(t, args...)
 	if err != nil {
 		t.Fatalf("searchd %s: %v", strings.Join(args, " "), err)
 	}
@@ -40,10 +40,10 @@ func mustCommand(t *testing.T, args ...string) string {
 
 func TestKeysOfAFolder(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
-	if _, err := command(t, "keys", "list", "--data", dir); err == nil || !strings.Contains(err.Error(), dir) {
+	if _, err := runCommand(t, "keys", "list", "--data", dir); err == nil || !strings.Contains(err.Error(), dir) {
 		t.Errorf("list without a folder: %v", err)
 	}
-	if _, err := command(t, "keys", "create", "--data", dir, "--scopes", "all"); err == nil || !strings.Contains(err.Error(), "name: got") {
+	if _, err := runCommand(t, "keys", "create", "--data", dir, "--scopes", "all"); err == nil || !strings.Contains(err.Error(), "name: got") {
 		t.Errorf("create without a name: %v", err)
 	}
 	if _, err := os.Stat(dir); err == nil {
@@ -93,7 +93,7 @@ func TestKeysOfAServer(t *testing.T) {
 	}
 	srv := httptest.NewServer(s.Handler())
 	defer srv.Close()
-	if _, err := command(t, "keys", "list", "--server", srv.URL); err == nil || !strings.Contains(err.Error(), "missing_api_key") {
+	if _, err := runCommand(t, "keys", "list", "--server", srv.URL); err == nil || !strings.Contains(err.Error(), "missing_api_key") {
 		t.Errorf("list without a key: %v", err)
 	}
 	testKeys(t, "--server", srv.URL, "--key", root)
@@ -144,7 +144,7 @@ func testKeys(t *testing.T, place ...string) {
 		"tomorrow": {"--name", "x", "--scopes", "search", "--expires", "tomorrow"},
 		"a b":      {"--name", "x", "--scopes", "search", "--collections", "a b"},
 	} {
-		if _, err := command(t, with(append([]string{"create"}, args...)...)...); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := runCommand(t, with(append([]string{"create"}, args...)...)...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("create %q: %v, want an error with %q", args, err, want)
 		}
 	}
@@ -152,7 +152,7 @@ func testKeys(t *testing.T, place ...string) {
 	if find() != nil {
 		t.Error("list still has the revoked key")
 	}
-	if _, err := command(t, with("revoke", k.ID)...); err == nil || !strings.Contains(err.Error(), k.ID) {
+	if _, err := runCommand(t, with("revoke", k.ID)...); err == nil || !strings.Contains(err.Error(), k.ID) {
 		t.Errorf("revoked twice: %v", err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"searchd/client"
+	"searchd/cmd/internal/command"
 	"searchd/internal/version"
 	"searchd/mcp"
 	"searchd/search"
@@ -27,7 +28,7 @@ themselves, once they are told the command. It lists collections, searches, find
 With --data it holds the data folder for as long as the assistant runs, so that nothing else can open it. With --server it asks a running server, as many
 of them at once as there are assistants. The server itself answers the same at POST /mcp.`,
 		Example: "  searchd mcp --data data/mine\n  searchd mcp --server http://127.0.0.1:8080",
-		Args:    cobra.NoArgs, PreRunE: fillSettings,
+		Args:    cobra.NoArgs, PreRunE: command.Fill,
 	}
 	f.add(cmd)
 	cmd.Flags().StringVar(&server, "server", "", "URL of a running server, instead of --data")
@@ -41,15 +42,15 @@ of them at once as there are assistants. The server itself answers the same at P
 			}
 			e = remoteEngine{c}
 		} else {
-			local, err := f.openToRead(cmd.Context())
+			local, err := f.openToRead(cmd)
 			if err != nil {
 				return err
 			}
 			defer local.Close()
 			e = local
 		}
-		if in, ok := cmd.InOrStdin().(*os.File); ok && isTerminal(in) {
-			tell("this speaks JSON-RPC with an assistant, which starts it by itself; for a search of your own there is `searchd query`")
+		if in, ok := cmd.InOrStdin().(*os.File); ok && command.IsTerminal(in) {
+			command.Notify(cmd, "this speaks JSON-RPC with an assistant, which starts it by itself; for a search of your own there is `searchd query`")
 		}
 		v, _ := version.Read()
 		return mcp.New(e, v).Serve(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout())

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"encoding/json"
@@ -8,10 +9,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync/atomic"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
+	"searchd/cmd/internal/command"
+	"searchd/cmd/internal/progress"
 	"searchd/encoder"
 	"searchd/models"
 )
@@ -51,7 +55,7 @@ func newModelsListCommand() *cobra.Command {
 			}
 			if faults != nil {
 				fmt.Fprintln(cmd.ErrOrStderr(), "searchd:", faults)
-				return errSome
+				return command.ErrSome
 			}
 			return nil
 		},
@@ -126,7 +130,7 @@ An interrupted pull goes on where it was when it is run again. Afterwards --mode
 The hub is --hub, or else SEARCHD_HUB, HF_ENDPOINT, ` + models.DefaultHub + `. A token for private repositories is read from
 HF_TOKEN and sent to the hub only. Checkpoints go to the folder that SEARCHD_MODELS names (default: searchd/models in the user's
 cache folder), or to --into.`,
-		Args: cobra.ExactArgs(1), PreRunE: fillSettings,
+		Args: cobra.ExactArgs(1), PreRunE: command.Fill,
 	}
 	cmd.Flags().StringVar(&o.Hub, "hub", "", "URL of the hub; http for loopback addresses only (default "+models.DefaultHub+")")
 	cmd.Flags().StringVar(&o.Into, "into", "", "folder of the checkpoint (default: in the folder of pulled checkpoints)")
@@ -142,10 +146,7 @@ cache folder), or to --into.`,
 			o.Hub = os.Getenv("HF_ENDPOINT")
 		}
 		o.Token = os.Getenv("HF_TOKEN")
-		progress := newPullProgress(cmd.ErrOrStderr())
-		o.Progress = progress.show
-		got, err := models.Pull(cmd.Context(), args[0], o)
-		progress.finish()
+		got, err := pull(cmd, args[0], o)
 		if errors.Is(err, context.Canceled) {
 			return fmt.Errorf("%w: run it again to go on where it was", err)
 		}
@@ -160,6 +161,30 @@ cache folder), or to --into.`,
 		return nil
 	}
 	return cmd
+}
+
+// pull fetches a checkpoint and shows its progress.
+func pull(cmd *cobra.Command, repo string, o models.PullOptions) (*models.Pulled, error) {
+	var last atomic.Pointer[models.Progress]
+	last.Store(&models.Progress{})
+	display := progress.Show(cmd.ErrOrStderr(), func() progress.State {
+		p := last.Load()
+		return progress.State{Text: fmt.Sprintf("%s: %s", cmp.Or(p.File, repo), megabytes(p.Done)), Done: p.Done, Total: p.Total}
+	})
+	defer display.Stop()
+	o.Progress = func(p models.Progress) {
+		switch {
+		case p.Waiting:
+			display.Clear()
+			fmt.Fprintln(cmd.ErrOrStderr(), "another process is at work on this checkpoint; waiting for it")
+		case p.Retry != nil:
+			display.Clear()
+			fmt.Fprintf(cmd.ErrOrStderr(), "trying again: %v\n", p.Retry)
+		default:
+			last.Store(&p)
+		}
+	}
+	return models.Pull(cmd.Context(), repo, o)
 }
 
 func newModelsRemoveCommand() *cobra.Command {

@@ -2,21 +2,19 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
+	"searchd/cmd/internal/command"
 	"searchd/internal/settings"
 	"searchd/search"
 )
@@ -33,7 +31,7 @@ minus, put -- in front of it.`,
 				return errors.New("name what to look for: searchd query --data DIR|--server URL TEXT")
 			}
 			return nil
-		}, PreRunE: fillSettings,
+		}, PreRunE: command.Fill,
 	}
 	f.add(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -45,7 +43,7 @@ minus, put -- in front of it.`,
 		if f.server != "" {
 			ask = f.askServer
 		}
-		r, err := ask(cmd.Context(), q)
+		r, err := ask(cmd, q)
 		if err != nil {
 			return err
 		}
@@ -54,7 +52,7 @@ minus, put -- in front of it.`,
 			enc.SetEscapeHTML(false)
 			return enc.Encode(r)
 		}
-		printHits(cmd.OutOrStdout(), r, isTerminal(cmd.OutOrStdout()))
+		printHits(cmd.OutOrStdout(), r, command.IsTerminal(cmd.OutOrStdout()))
 		return nil
 	}
 	return cmd
@@ -133,27 +131,27 @@ func list(value string) []string {
 	return strings.Split(value, ",")
 }
 
-func (f *queryFlags) askFolder(ctx context.Context, q search.Query) (*search.Response, error) {
-	e, err := f.openToRead(ctx)
+func (f *queryFlags) askFolder(cmd *cobra.Command, q search.Query) (*search.Response, error) {
+	e, err := f.openToRead(cmd)
 	if err != nil {
 		return nil, err
 	}
 	defer e.Close()
-	collection, err := folderCollection(ctx, e, f.collection)
+	collection, err := folderCollection(cmd.Context(), e, f.collection)
 	if err != nil {
 		return nil, err
 	}
-	return e.Search(ctx, collection, q)
+	return e.Search(cmd.Context(), collection, q)
 }
 
-func (f *queryFlags) askServer(ctx context.Context, q search.Query) (*search.Response, error) {
+func (f *queryFlags) askServer(cmd *cobra.Command, q search.Query) (*search.Response, error) {
 	c, err := openServer(f.server, f.key)
 	if err != nil {
 		return nil, err
 	}
-	find := func(name string) error { _, err := c.Collection(ctx, name); return err }
+	find := func(name string) error { _, err := c.Collection(cmd.Context(), name); return err }
 	collection, err := onlyCollection(f.collection, "the server", find, func() (names []string, err error) {
-		list, err := c.Collections(ctx)
+		list, err := c.Collections(cmd.Context())
 		for _, x := range list {
 			names = append(names, x.Name)
 		}
@@ -162,7 +160,7 @@ func (f *queryFlags) askServer(ctx context.Context, q search.Query) (*search.Res
 	if err != nil {
 		return nil, err
 	}
-	return remoteEngine{c}.Search(ctx, collection, q)
+	return remoteEngine{c}.Search(cmd.Context(), collection, q)
 }
 
 // convert turns a value into another of the same JSON shape.
@@ -174,11 +172,6 @@ func convert(from, to any) error {
 	dec := json.NewDecoder(bytes.NewReader(b))
 	dec.UseNumber() // large integers stay exact
 	return dec.Decode(to)
-}
-
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 var markTag = regexp.MustCompile(`</?mark>`)

@@ -103,7 +103,7 @@ func TestQueryWithoutCollection(t *testing.T) {
 	}
 	asks := func(want string, args ...string) {
 		t.Helper()
-		got, err := command(t, append([]string{"query", "kitten"}, args...)...)
+		got, err := runCommand(t, append([]string{"query", "kitten"}, args...)...)
 		if err != nil {
 			got = err.Error()
 		}

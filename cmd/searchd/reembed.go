@@ -9,11 +9,14 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"searchd/api"
+	"searchd/cmd/internal/command"
+	"searchd/cmd/internal/progress"
 	"searchd/models"
 	"searchd/search"
 )
@@ -29,7 +32,7 @@ transaction. With --settings the collection is built anew with other settings, w
 unless --model names another. With its own checkpoint, passages whose text stays the same keep their vectors. Without --settings
 everything is encoded. Interrupted, it leaves the collection as it was, and goes on where it stopped when it is run again. For a folder that a server has
 open: POST /v1/collections/COLLECTION/reembed, which goes on answering searches meanwhile.`,
-		Args: cobra.NoArgs, PreRunE: fillSettings,
+		Args: cobra.NoArgs, PreRunE: command.Fill,
 	}
 	f.add(cmd)
 	cmd.Flags().StringVar(&collection, "collection", "", "which one (default: docs, or the one there is)")
@@ -54,7 +57,7 @@ open: POST /v1/collections/COLLECTION/reembed, which goes on answering searches 
 				o.Precision = f.precision
 			}
 		}
-		e, err := f.openWith(cmd.Context(), search.Options{Notice: tell, MustExist: true})
+		e, err := f.openWith(cmd.Context(), search.Options{Notice: notices(cmd), MustExist: true})
 		if err != nil {
 			return err
 		}
@@ -65,7 +68,7 @@ open: POST /v1/collections/COLLECTION/reembed, which goes on answering searches 
 		}
 		t, err := e.Reembed(cmd.Context(), name, o)
 		if errors.Is(err, search.ErrTaskRunning) { // of an earlier run, which goes on
-			tell("an earlier run goes on, with what it was asked for")
+			command.Notify(cmd, "an earlier run goes on, with what it was asked for")
 			t, err = unfinishedTask(cmd, e, name)
 		}
 		if err != nil {
@@ -112,9 +115,15 @@ func unfinishedTask(cmd *cobra.Command, e *search.Engine, collection string) (se
 	return search.Task{}, errors.Join(err, errors.New("the task ended meanwhile; run it again"))
 }
 
-// watchTask shows how far a task is until it has ended.
+// watchTask shows the progress of a task until it has ended.
 func watchTask(cmd *cobra.Command, e *search.Engine, t search.Task) (err error) {
-	for said := time.Now(); !t.Ended(); {
+	var done atomic.Int64
+	total := t.Total
+	display := progress.Show(cmd.ErrOrStderr(), func() progress.State {
+		return progress.State{Text: "encoding documents", Done: done.Load(), Total: total}
+	})
+	defer display.Stop()
+	for !t.Ended() {
 		select {
 		case <-cmd.Context().Done():
 			return fmt.Errorf("stopped at %d of %d documents; run it again to go on", t.Done, t.Total)
@@ -123,11 +132,9 @@ func watchTask(cmd *cobra.Command, e *search.Engine, t search.Task) (err error) 
 		if t, err = e.Task(cmd.Context(), t.ID); err != nil {
 			return err
 		}
-		if time.Since(said) > 2*time.Second {
-			said = time.Now()
-			fmt.Fprintf(cmd.ErrOrStderr(), "%d of %d documents\n", t.Done, t.Total)
-		}
+		done.Store(t.Done)
 	}
+	display.Stop()
 	if t.State != search.TaskSucceeded {
 		return fmt.Errorf("%s: %s", t.State, t.Error)
 	}

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"searchd/cmd/internal/command"
 	"searchd/search"
 )
 
@@ -24,11 +26,11 @@ func TestReembedSettings(t *testing.T) {
 		`{"langauge":"de"}`: "langauge", `{"Language":"de"}`: "Language", `{"language":"de","language":"en"}`: "more than once", `{"language":"xx"}`: "language",
 		`{"language":"de"} {}`: "follows", `null`: "an object", `{"language":`: "cut off", `[]`: "an object", ``: "cut off", "{" + strings.Repeat(" ", 1<<20) + "}": "longer",
 	} {
-		if _, err := command(t, "reembed", "--data", dir, "--settings", file(content)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := runCommand(t, "reembed", "--data", dir, "--settings", file(content)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.40s: %v, want an error with %s", content, err, want)
 		}
 	}
-	if _, err := command(t, "reembed", "--data", dir, "--settings", german+"-none"); err == nil || !strings.Contains(err.Error(), "--settings") {
+	if _, err := runCommand(t, "reembed", "--data", dir, "--settings", german+"-none"); err == nil || !strings.Contains(err.Error(), "--settings") {
 		t.Errorf("no such file: %v", err)
 	}
 	before := collectionsOf(t, dir)["docs"]
@@ -103,7 +105,7 @@ func TestReembedCommand(t *testing.T) {
 		"an argument":          {[]string{"--data", dir, "docs"}, "docs"},
 		"a folder that is not": {[]string{"--data", dir + "-none", "--model", small}, dir + "-none"},
 	} {
-		if _, err := command(t, append([]string{"reembed"}, tt.args...)...); err == nil || !strings.Contains(err.Error(), tt.want) {
+		if _, err := runCommand(t, append([]string{"reembed"}, tt.args...)...); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v, want an error with %s", name, err, tt.want)
 		}
 	}
@@ -139,20 +141,16 @@ func TestMissingCheckpointIsToldOnce(t *testing.T) {
 	if err := os.RemoveAll(small); err != nil {
 		t.Fatal(err)
 	}
-	stderr, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer stderr.Close()
-	defer func(was *os.File) { os.Stderr = was }(os.Stderr)
-	os.Stderr = stderr
-	_, err = command(t, "query", "--data", dir, "cat")
+	root := newRootCommand()
+	var said bytes.Buffer
+	root.SetErr(&said)
+	root.SetArgs([]string{"query", "--data", dir, "cat"})
+	err := root.ExecuteContext(t.Context())
 	if err == nil {
 		t.Fatal("a search without the checkpoint succeeds")
 	}
-	tellFailure(err) // as main does
-	said, err := os.ReadFile(stderr.Name())
-	if err != nil || strings.Count(string(said), "searchd reembed --data DIR --collection docs") != 1 {
-		t.Errorf("told %q, want it once: %v", said, err)
+	command.Failure(root, err) // as main does
+	if strings.Count(said.String(), "searchd reembed --data DIR --collection docs") != 1 {
+		t.Errorf("%q, want it once", said.String())
 	}
 }

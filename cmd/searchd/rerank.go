@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"searchd/cmd/internal/command"
 	"searchd/internal/lines"
 	"searchd/models"
 )
@@ -19,7 +20,7 @@ func newRerankCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "rerank", Short: "Score pairs from standard input with a cross-encoder",
 		Long: `Reads a line {"query": "...", "text": "..."} for each pair and writes a line {"score": raw logit} for each, in order.`,
-		Args: cobra.NoArgs, PreRunE: fillSettings,
+		Args: cobra.NoArgs, PreRunE: command.Fill,
 	}
 	f.addModel(cmd, "cross-encoder: its folder, or OWNER/NAME of a pulled one; needed") // and no pooling: its head has its own
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"searchd/cmd/internal/ingest"
 	"searchd/internal/settings"
 	"searchd/internal/version"
 )
@@ -19,7 +20,7 @@ func newRootCommand() *cobra.Command {
 	root.PersistentFlags().String("config", "", "`file` of settings, a line name = value each")
 	root.AddCommand(newServeCommand(), newQueryCommand(), newEmbedCommand(), newRerankCommand(), newEvalCommand(),
 		newCheckCommand(), newReembedCommand(), newBackupCommand(), newRestoreCommand(), newCompactCommand(), newSnapshotsCommand(), newModelsCommand(), newKeysCommand(), newConfigCommand(), newBenchCommand(),
-		newMCPCommand(), newHealthCommand(), newManCommand())
+		newMCPCommand(), ingest.NewCommand(), newHealthCommand(), newManCommand())
 	root.InitDefaultCompletionCmd() // which cobra makes later otherwise
 	root.InitDefaultHelpCmd()       // likewise
 	root.SetFlagErrorFunc(settings.FlagError)

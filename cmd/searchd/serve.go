@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"searchd/api"
+	"searchd/cmd/internal/command"
 	"searchd/extract/pdf"
 	"searchd/internal/settings"
 	"searchd/internal/version"
@@ -53,7 +54,7 @@ Bound to 127.0.0.1 unless --addr says otherwise.
 Without any API key a server on loopback answers everybody on the machine, and one on another address does not start. Once there is a key
 ("searchd keys create", POST /v1/keys, or SEARCHD_ADMIN_KEY in the environment) every request needs one, also from loopback; only the
 probes, the page and /openapi.yaml do without.`,
-		Args: cobra.NoArgs, PreRunE: fillSettings,
+		Args: cobra.NoArgs, PreRunE: command.Fill,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.serve(cmd) },
 	}
 	f.add(cmd)

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"searchd/client"
+	"searchd/cmd/internal/command"
 )
 
 func newSnapshotsCommand() *cobra.Command {
@@ -45,7 +46,7 @@ func newSnapshotsListCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the snapshots, newest first",
-		Args: cobra.NoArgs, PreRunE: fillSettings,
+		Args: cobra.NoArgs, PreRunE: command.Fill,
 	}
 	f.add(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
@@ -83,7 +84,7 @@ func newSnapshotsRemoveCommand() *cobra.Command {
 	var f serverFlags
 	cmd := &cobra.Command{
 		Use: "rm ID...", Aliases: []string{"remove"}, Short: "Remove snapshots",
-		Args: cobra.MinimumNArgs(1), PreRunE: fillSettings,
+		Args: cobra.MinimumNArgs(1), PreRunE: command.Fill,
 	}
 	f.add(cmd)
 	cmd.RunE = func(cmd *cobra.Command, ids []string) error {

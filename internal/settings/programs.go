@@ -2,11 +2,8 @@ package settings
 
 import "strings"
 
-// The settings of the programs: one file may serve both, and each knows what is the other's.
-var (
-	OfIngest = strings.Fields(`collection config data delete-missing dry-run encoding errors follow-symlinks format hidden html id-field key language man model
-		on-error pdf-time poll server state synonyms verify watch workers`)
-	OfSearchd = strings.Fields(`addr allow-private allowed-hosts alpha base boost burst cdn classes clusters collection
+// OfSearchd are the settings of searchd's commands: a config file may serve it and ingest.
+var OfSearchd = strings.Fields(`addr allow-private allowed-hosts alpha base boost burst cdn classes clusters collection
 		collections config cors-origin damaged data dataset debug-addr deep dim dimensions diversity
 		documents drain-grace drop-damaged ef ef-construction expires explain facets fields filter
 		for format fusion hub ids insecure into json keep-old key language limit log-format m
@@ -14,4 +11,3 @@ var (
 		precision quantize query rate rate-burst rate-limit repair require-key reranker scopes
 		searchers sentences server settings sort sparse-model spelling sts threads timeout tls-cert
 		tls-key truth verify`)
-)

@@ -1,0 +1,339 @@
+// Package ingest is the command that brings documents into a data folder or a running server.
+package ingest
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"searchd/cmd/internal/command"
+	"searchd/cmd/internal/progress"
+	"searchd/extract"
+	"searchd/extract/pdf"
+	"searchd/internal/manual"
+	"searchd/internal/settings"
+	"searchd/internal/terminal"
+	"searchd/internal/version"
+)
+
+// flags of the command.
+type flags struct {
+	name                                 string // of the command, for notices
+	data, server, key, collection, model string
+	language, synonyms                   string
+	format, encoding, html, idField      string
+	errorsFile, state, onError           string
+	dryRun, watch, deleteMissing, verify bool
+	followSymlinks, hidden               bool
+	workers                              int
+	poll, pdfTime                        time.Duration
+	rules                                []string // of --synonyms; nil: none
+}
+
+// Program returns the command as a program of its own, which has a config file and a manual page.
+func Program() *cobra.Command {
+	v, revision := version.Read()
+	cmd := NewCommand()
+	cmd.Version, cmd.SilenceUsage, cmd.SilenceErrors = strings.TrimSpace(v+" "+revision), true, true
+	cmd.SetFlagErrorFunc(settings.FlagError)
+	cmd.Flags().String(settings.ConfigFlag, "", "`file` of settings, a line name = value each")
+	page := cmd.Flags().Bool("man", false, "write the manual page to standard output")
+	args, run := cmd.Args, cmd.RunE
+	cmd.Args = func(cmd *cobra.Command, paths []string) error {
+		if *page {
+			return nil
+		}
+		return args(cmd, paths)
+	}
+	cmd.RunE = func(cmd *cobra.Command, paths []string) error {
+		if *page {
+			manual.Write(cmd.OutOrStdout(), cmd, v)
+			return nil
+		}
+		return run(cmd, paths)
+	}
+	return cmd
+}
+
+// NewCommand returns the command as one of searchd.
+func NewCommand() *cobra.Command {
+	var f flags
+	cmd := &cobra.Command{
+		Use:   "ingest [--data DIR | --server URL] PATH...|-",
+		Short: "Bring documents into a search engine",
+		Long: `Reads files, folders and standard input ("-"): JSON lines, CSV, Markdown, HTML, plain text (also org, rst,
+adoc, tex, srt and vtt), PDF, Word, PowerPoint and Excel (docx, pptx, xlsx, xls), OpenDocument (odt, ods, odp), rich text (rtf), e-books (epub),
+mail (eml, emlx, msg, mbox, Maildir), feeds (RSS, Atom), pages saved as one file (mhtml), exports of Evernote (enex), contacts (vcf), calendars (ics), Jupyter notebooks (ipynb), canvases of Obsidian and
+outlines (opml), also gzipped or in archives (zip, tar), and puts what it finds into a data folder or a running server.
+
+A journal remembers each file: a second run passes over what has not changed, and one that was interrupted goes on where it
+stopped. What cannot be read is told, listed in errors.jsonl beside the journal (or in --errors FILE), and passed over.
+A document may have 8 MiB as JSON, a line of JSON or CSV 4 MiB, a file of which the text is a part (PDF, docx and other
+office programs, epub, eml, ipynb), a message of a mailbox and a note of Evernote 64 MiB; --dry-run tells of larger ones, too.
+
+Attachments of mail are documents of their own: the field attached_to names the message, and attachment_ids of the message names them.
+One that cannot be read is found by its name in the message.
+
+Two records of the same id, of one file or two: the one that is read later is kept, and a warning names the files. Choose another id with --id-field.
+
+--delete-missing deletes the documents that an earlier run has markIngested from the same paths and that are gone now; documents from
+elsewhere stay, and those that another file has, too, are read from it again. --watch goes on after the first run and follows
+changes, renames and deletions; give it --server, as a data folder is held by one program at a time. For both, a file that was
+emptied is like one that is gone; else a file of nothing but white space is counted as empty and passed over. A file that cannot be
+read any more, or that has become binary, keeps its documents until it can be, or is gone.
+
+Exit codes: 0 done, 1 some items failed, 2 could not run.`,
+		Example: `  ingest --data data/notes notes
+  ingest --server http://127.0.0.1:8080 --collection wiki --delete-missing wiki.jsonl.gz manuals/
+  ingest --server http://127.0.0.1:8080 --watch notes
+  curl -s https://example.org/feed.jsonl | ingest --data data/feed -`,
+		Args: func(cmd *cobra.Command, paths []string) error {
+			if len(paths) == 0 {
+				return errors.New("name what to read: files, folders, or - for standard input; --help says more")
+			}
+			return nil
+		},
+		PreRunE: command.Fill,
+	}
+	f.add(cmd)
+	cmd.RunE = func(cmd *cobra.Command, paths []string) error {
+		f.name = cmd.Root().Name()
+		if err := f.check(paths); err != nil {
+			return err
+		}
+		return run(cmd.Context(), f, paths, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
+	}
+	return cmd
+}
+
+func (f *flags) add(cmd *cobra.Command) {
+	fs, formats := cmd.Flags(), extract.Formats()
+	fs.StringVar(&f.data, "data", "", "data folder, made if it is missing")
+	fs.StringVar(&f.server, "server", "", "URL of a running server, instead of --data")
+	fs.StringVar(&f.key, "key", "", "API key of the server")
+	fs.StringVar(&f.collection, "collection", "docs", "collection, made if it is missing")
+	fs.StringVar(&f.model, "model", "", "checkpoint for a new data folder: a folder in the sentence-transformers layout, OWNER/NAME of a pulled one, or \"embedded\" (default)")
+	fs.StringVar(&f.language, "language", autoLanguage, "language in which a new collection is searched by words, such as de; auto: the one of its texts, English where they do not tell")
+	fs.StringVar(&f.synonyms, "synonyms", "", "`file` with the synonyms that the collection is to have, a rule a line: k8s, kubernetes or tv, telly => television; lines that begin with # are comments")
+	fs.StringVar(&f.format, "format", "auto", strings.Join(formats, ", "))
+	fs.StringVar(&f.encoding, "encoding", "", "character set of texts that are not UTF-8 and declare none, such as windows-1251, koi8-r, shift_jis or big5 (default: a guess, else Windows-1252, with a warning)")
+	fs.StringVar(&f.html, "html", "main", "what is read of web pages: main, their main text without menus, teasers and footers, or full")
+	fs.StringVar(&f.idField, "id-field", "", "field of a record that holds its id (default: _id, id, or a hash of the content)")
+	fs.StringVar(&f.errorsFile, "errors", "", "file for a JSON line per item that failed (default: errors.jsonl beside the journal)")
+	fs.StringVar(&f.onError, "on-error", "skip", "skip what fails and go on, or stop at the first failure")
+	fs.StringVar(&f.state, "state", "", "folder for the journal (default: ingest in the data folder; with --server in your own folder for settings)")
+	fs.BoolVar(&f.dryRun, "dry-run", false, "read and report, put nothing in and delete nothing")
+	fs.BoolVar(&f.verify, "verify", false, "read files again that look unchanged, and send what they hold")
+	fs.BoolVar(&f.hidden, "hidden", false, "in folders, read files and folders whose name begins with a dot, too")
+	fs.BoolVar(&f.followSymlinks, "follow-symlinks", false, "in folders, read what symbolic links lead to; a folder is read once")
+	fs.BoolVar(&f.deleteMissing, "delete-missing", false, "delete documents that earlier runs markIngested from the same paths and that are gone")
+	fs.BoolVar(&f.watch, "watch", false, "go on and follow what changes under the paths")
+	fs.DurationVar(&f.poll, "poll", 0, "with --watch: look at all files every so often, instead of being told by the system")
+	fs.IntVar(&f.workers, "workers", min(4, runtime.GOMAXPROCS(0)), "files that are read at the same time, 1 to 64")
+	fs.DurationVar(&f.pdfTime, "pdf-time", 20*time.Second, "longest time for one PDF")
+	settings.Choices(cmd, "format", formats...)
+	settings.Choices(cmd, "on-error", "skip", "stop")
+	settings.Choices(cmd, "html", "main", "full")
+	settings.Folders(cmd, "data", "state")
+}
+
+// check refuses wrong values.
+func (f *flags) check(paths []string) error {
+	switch {
+	case f.onError != "skip" && f.onError != "stop":
+		return fmt.Errorf("--on-error: got %q, allowed: skip, stop", f.onError)
+	case f.html != "main" && f.html != "full":
+		return fmt.Errorf("--html: got %q, allowed: main, full", f.html)
+	case f.workers < 1 || f.workers > 64:
+		return fmt.Errorf("--workers: got %d, allowed: 1 to 64", f.workers)
+	case f.pdfTime <= 0:
+		return fmt.Errorf("--pdf-time: got %v, allowed: more than 0s", f.pdfTime)
+	case f.poll < 0 || f.poll > 0 && f.poll < 10*time.Millisecond:
+		return fmt.Errorf("--poll: got %v, allowed: 10ms or more", f.poll)
+	case f.watch && f.dryRun:
+		return errors.New("--watch and --dry-run: name one of them")
+	case f.watch && slices.Contains(paths, "-"):
+		return errors.New("--watch: standard input cannot be watched")
+	}
+	return nil
+}
+
+// run ingests paths into the sink that the flags name.
+func run(ctx context.Context, f flags, paths []string, stdin io.Reader, stdout, stderr io.Writer) (err error) {
+	format, err := extract.ParseFormat(f.format)
+	if err != nil {
+		return fmt.Errorf("--format: %w", err)
+	}
+	if f.encoding != "" {
+		if _, err := extract.ParseEncoding(f.encoding); err != nil {
+			return fmt.Errorf("--encoding: %w", err)
+		}
+	}
+	if f.rules, err = readSynonyms(f.synonyms); err != nil {
+		return err
+	}
+	o := extract.Options{Format: format, Encoding: f.encoding, WholePages: f.html == "full", IDField: f.idField, Stdin: stdin, Exclude: f.exclude(), Hidden: f.hidden, FollowSymlinks: f.followSymlinks,
+		PDF: (&pdf.Reader{Cache: pdf.CacheIn(f.writableData()), Time: f.pdfTime}).Read}
+	var noticed sync.Map // by opening the data folder: the error that follows from it is not reported twice
+	notice := func(text string) {
+		noticed.Store(text, true)
+		fmt.Fprintf(stderr, "%s: %s\n", cmp.Or(f.name, "ingest"), terminal.Printable(text))
+	}
+	defer func() {
+		if err == nil {
+			return
+		}
+		if _, before := noticed.Load(err.Error()); before && f.data != "" {
+			err = errReported
+		}
+	}()
+	to, err := openSink(ctx, f, languageChoice{f.language, paths, o, notice}, notice)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, to.close()) }()
+	p, err := newPipeline(f, to, stdout, stderr, notice)
+	if err != nil {
+		return err
+	}
+	if f.watch || f.deleteMissing {
+		p.failures.deduplicate()
+	}
+	p.display = progress.Show(stderr, p.state)
+	err = p.once(ctx, paths, o)
+	p.display.Stop()
+	if f.watch && err == nil {
+		p.counts.print(stderr, p.failures, true)
+		err = p.watch(ctx, f, paths, o)
+	}
+	err = errors.Join(err, p.journal.close(), p.failures.close())
+	p.counts.print(stderr, p.failures, err == nil)
+	switch {
+	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
+		return interruption{piped: slices.Contains(paths, "-")}
+	case errors.Is(err, errStop):
+		notice(errStop.Error())
+		return command.ErrSome
+	case err == nil && p.failures.count > 0:
+		return command.ErrSome
+	}
+	return err
+}
+
+// errReported is an error that was reported when the data folder was opened.
+var errReported = errors.New("could not run")
+
+// interruption ends a run that was interrupted.
+type interruption struct{ piped bool }
+
+func (e interruption) Error() string {
+	if e.piped {
+		return "interrupted; what standard input gave until then is in"
+	}
+	return "interrupted; the next run goes on from here"
+}
+
+func (e interruption) Unwrap() error { return context.Canceled }
+
+func newPipeline(f flags, to sink, stdout, stderr io.Writer, notice func(string)) (*pipeline, error) {
+	dir, err := stateFolder(f)
+	if err != nil {
+		return nil, err
+	}
+	journal, err := openJournal(dir, f.dryRun)
+	if err != nil {
+		return nil, err
+	}
+	if f.dryRun {
+		dir = ""
+	}
+	failures, err := newFailures(f.errorsFile, dir, journal.shared, stderr)
+	if err != nil {
+		return nil, errors.Join(err, journal.close())
+	}
+	return &pipeline{
+		sink: to, journal: journal, failures: failures, began: time.Now(), workers: f.workers,
+		how:    strings.TrimRight(fmt.Sprintf("%d %s %s %s %t", extract.Version, f.format, f.idField, strings.ToLower(f.encoding), f.html == "full"), " "),
+		verify: f.verify, stop: f.onError == "stop", deleteMissing: f.deleteMissing, dryRun: f.dryRun,
+		stdout: stdout, notice: notice, counts: newCounts(),
+	}, nil
+}
+
+// once ingests paths: it reads what has changed, then deletes what is missing, if asked to. Where
+// the collection was recreated or restored meanwhile, it does so again.
+func (p *pipeline) once(ctx context.Context, paths []string, o extract.Options) error {
+	if !p.dryRun {
+		now, err := p.sink.state(ctx)
+		if err != nil {
+			return err
+		}
+		if err := p.journal.begin(now); err != nil {
+			return err
+		}
+	}
+	for {
+		if err := p.pass(ctx, paths, o); err != nil {
+			return err
+		}
+		another, err := p.noteState(ctx)
+		if !another || err != nil {
+			return err
+		}
+		if slices.Contains(paths, "-") {
+			return errCollectionChanged // standard input cannot be read twice
+		}
+		p.notice(errCollectionChanged.Error() + ": all files are sent again")
+	}
+}
+
+// pass goes over paths once.
+func (p *pipeline) pass(ctx context.Context, paths []string, o extract.Options) error {
+	roots, err := p.journal.roots(paths)
+	if err != nil {
+		return err
+	}
+	var in []scope
+	for _, r := range roots {
+		o.Root = r.root
+		if err := p.ingest(ctx, r.paths, o); err != nil {
+			return errors.Join(err, p.warnOverlaps())
+		}
+		s, err := p.journal.scopes(r.paths, r.root)
+		if err != nil {
+			return err
+		}
+		in = append(in, s...)
+	}
+	if err := errors.Join(p.deleteSuperseded(ctx, in), p.warnOverlaps()); err != nil || !p.deleteMissing {
+		return err
+	}
+	return p.missing(ctx, in, false, false)
+}
+
+// errCollectionChanged says that not everything that was sent is in the collection.
+var errCollectionChanged = errors.New("the collection was made anew or restored meanwhile")
+
+// noteState notes the state of the collection in the journal. Where that is not the collection that
+// the run began with, it returns true instead, and every file looks changed.
+func (p *pipeline) noteState(ctx context.Context) (another bool, err error) {
+	if p.dryRun {
+		return false, nil
+	}
+	now, err := p.sink.state(ctx)
+	if err != nil {
+		return false, err
+	}
+	if another, err := p.journal.checkCollection(now); another || err != nil {
+		return another, err
+	}
+	return false, p.journal.end(now)
+}
