@@ -5,7 +5,7 @@ DATA ?= data/demo
 GO   ?= go
 export CGO_ENABLED = 0
 
-.PHONY: all build run test race lint bench microbench generate fuzz e2e clean
+.PHONY: all build run test race lint bench microbench generate fuzz e2e module clean
 
 all: build
 
@@ -72,6 +72,18 @@ fuzz:
 # The browser tests: they fail, instead of being skipped, where there is no Chromium.
 e2e:
 	E2E_REQUIRE=1 $(GO) test -count=1 ./internal/e2e
+
+# Gives the module another path, so that other modules can require it: make module PATH=example.com/me/searchd
+# (The variable hides the shell's PATH, which the recipe takes from the system again.)
+ROOMS = $$(ls -d */ | tr -d / | paste -sd'|' -)
+module:
+	@case "$(origin PATH) $(PATH)" in "command line "*[!a-zA-Z0-9./_~-]*) echo "PATH=$(PATH): letters, digits and ./_~- only"; exit 2 ;; \
+	  "command line "*.*/* | "command line "*.*) ;; *) echo "name the path, with a dot: make module PATH=example.com/me/searchd"; exit 2 ;; esac; \
+	PATH=$$(command -p getconf PATH); set -eu; old=$$(sed -n 's/^module //p' go.mod); \
+	git ls-files '*.go' '*go.mod' Makefile | xargs sed -i.old -E \
+	  -e "s#([\"=])$$old/($(ROOMS))([/\"=])#\1$(PATH)/\2\3#g" -e "s#^module $$old(/|\$$)#module $(PATH)\1#" -e "s#^([[:space:]]*(const )?module += \")$$old\"#\1$(PATH)\"#"; \
+	git ls-files '*.go' '*go.mod' Makefile | sed 's/$$/.old/' | xargs rm -f; \
+	echo "the module is $(PATH); run go build ./... and make lint"
 
 clean:
 	rm -rf bin data/demo
