@@ -113,13 +113,9 @@ func TestGroupCommit(t *testing.T) {
 	s, col := newCollection(t)
 	mustApply(t, s, col, write("first", 1, 1, 3))
 	before, err := newestTxID(s.path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ctx := context.Background()
-	if err := s.lockWriter(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.lockWriter(ctx))
 	canceled, cancel := context.WithCancel(ctx)
 	const n = 50
 	errs := make([]error, n)
@@ -234,7 +230,6 @@ func TestConcurrent(t *testing.T) {
 		}
 		return err
 	})
-	run("Compact", func(int) error { time.Sleep(20 * time.Millisecond); return s.Compact(ctx) })
 	run("collections", func(i int) error {
 		c, err := s.CreateCollection(ctx, fmt.Sprint("c", i), []byte(`{}`), 0)
 		if err == nil {

@@ -36,14 +36,14 @@ var ErrNotEmpty = errors.New("store: folder holds a store already")
 // writes go on meanwhile; the pages of this moment stay in use until it returns, so a slow w lets
 // the file grow. What was deleted before is not in it. Restore reads the result.
 func (s *Store) Backup(ctx context.Context, w io.Writer) (int64, error) {
-	h, tx, free, err := s.beginBackup(ctx)
+	db, tx, free, err := s.beginBackup(ctx)
 	if err != nil {
 		return 0, err
 	}
-	defer s.release(h)
+	defer s.release()
 	defer func() { _ = guard(tx.Rollback) }()
 	sum := &summer{ctx: ctx, w: w, h: sha256.New()}
-	n, err := tx.WriteTo(&blanker{w: sum, free: free, pageSize: int64(h.db.Info().PageSize)}) // reads through the file, not the memory map
+	n, err := tx.WriteTo(&blanker{w: sum, free: free, pageSize: int64(db.Info().PageSize)}) // reads through the file, not the memory map
 	if err != nil {
 		return n, fmt.Errorf("store: backup: %w", cmp.Or(sum.err, err)) // bbolt keeps the text of an error alone
 	}
@@ -58,17 +58,17 @@ func (s *Store) Backup(ctx context.Context, w io.Writer) (int64, error) {
 }
 
 // beginBackup acquires the file, begins a read transaction and returns with it the pages that are
-// free in it. No writer commits meanwhile, and none puts another file in its place, so that the
-// newest header at the store's path is that of the transaction.
-func (s *Store) beginBackup(ctx context.Context) (h *handle, tx *bbolt.Tx, free pageSet, err error) {
+// free in it. No writer commits meanwhile, so that the newest header of the file is that of the
+// transaction.
+func (s *Store) beginBackup(ctx context.Context) (db *bbolt.DB, tx *bbolt.Tx, free pageSet, err error) {
 	if err := s.lockWriter(ctx); err != nil {
 		return nil, nil, nil, err
 	}
 	defer s.unlockWriter()
-	if h, err = s.acquire(); err != nil {
+	if db, err = s.acquire(); err != nil {
 		return nil, nil, nil, err
 	}
-	err = s.damaged(guard(func() (err error) { tx, err = h.db.Begin(false); return err }))
+	err = s.damaged(guard(func() (err error) { tx, err = db.Begin(false); return err }))
 	if err == nil {
 		if free, err = s.freePages(uint64(tx.ID())); err != nil {
 			_ = guard(tx.Rollback)
@@ -76,10 +76,10 @@ func (s *Store) beginBackup(ctx context.Context) (h *handle, tx *bbolt.Tx, free 
 		}
 	}
 	if err != nil {
-		s.release(h)
+		s.release()
 		return nil, nil, nil, err
 	}
-	return h, tx, free, nil
+	return db, tx, free, nil
 }
 
 // freePages reads the free list of the transaction that has committed last, which must be this one.
@@ -267,7 +267,7 @@ func VerifyBackup(ctx context.Context, path string) ([]Problem, error) {
 		return nil, err
 	}
 	problems, err := s.Check(ctx, true)
-	return severe(problems), errors.Join(err, s.mu.file.close())
+	return severe(problems), errors.Join(err, s.closeFile())
 }
 
 // severe returns the problems that are not harmless.
@@ -281,7 +281,6 @@ func verifyRestored(ctx context.Context, dir string, lock *os.File, o RestoreOpt
 	if err := s.openFile(); err != nil {
 		return err
 	}
-	h := s.mu.file
 	problems, err := s.Check(ctx, true)
 	if problems = severe(problems); err == nil && len(problems) > 0 {
 		err = &DamagedError{Path: s.path, Detail: fmt.Sprintf("the backup has %d problems, the first: %s", len(problems), problems[0]),
@@ -294,7 +293,7 @@ func verifyRestored(ctx context.Context, dir string, lock *os.File, o RestoreOpt
 		}
 	}
 	if err == nil {
-		err = s.renewID(h.db)
+		err = s.renewID()
 	}
-	return errors.Join(err, h.close())
+	return errors.Join(err, s.closeFile())
 }

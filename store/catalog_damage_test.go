@@ -47,9 +47,7 @@ func TestDamagedCatalogRecord(t *testing.T) {
 			var ids []uint32
 			for _, name := range []string{"alpha", "bad", "zulu"} {
 				col, err := s.CreateCollection(ctx, name, []byte(`{}`), 0)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				ids = append(ids, col.ID)
 				mustApply(t, s, col.ID, write("a", 0, 1, 4))
 			}
@@ -83,9 +81,7 @@ func TestDamagedCatalogRecord(t *testing.T) {
 			if err := Restore(ctx, &backup, t.TempDir(), RestoreOptions{Damaged: func(Problem) { told++ }}); err != nil || told == 0 {
 				t.Errorf("Restore of the damaged = %v, told %d times", err, told)
 			}
-			if err := s.DropCollection(ctx, ids[1]); err != nil {
-				t.Fatal(err)
-			}
+			must(t, s.DropCollection(ctx, ids[1]))
 			if cols, err := s.Collections(); err != nil || len(cols) != 2 {
 				t.Errorf("Collections = %+v, %v", cols, err)
 			}
@@ -104,9 +100,7 @@ func TestDamagedCatalogRecord(t *testing.T) {
 func TestDamagedValues(t *testing.T) {
 	ctx := context.Background()
 	s := open(t, t.TempDir())
-	if err := s.SetValues(ctx, map[string][]byte{"a/1": []byte("one"), "a/2": []byte("two"), "b/1": []byte("three")}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.SetValues(ctx, map[string][]byte{"a/1": []byte("one"), "a/2": []byte("two"), "b/1": []byte("three")}))
 	spoilTop(t, s, kindValues, []byte("a/1"))
 	values, err := s.Values("a/")
 	var damaged *ValuesError
@@ -119,9 +113,7 @@ func TestDamagedValues(t *testing.T) {
 	if values, err := s.Values("b/"); err != nil || len(values) != 1 {
 		t.Errorf("Values = %v, %v", values, err)
 	}
-	if err := s.SetValues(ctx, map[string][]byte{"a/1": nil}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.SetValues(ctx, map[string][]byte{"a/1": nil}))
 	if values, err := s.Values("a/"); err != nil || len(values) != 1 {
 		t.Errorf("Values = %v, %v", values, err)
 	}
@@ -135,22 +127,16 @@ func TestDropKeepsOtherNames(t *testing.T) {
 	var ids []uint32
 	for _, name := range []string{"bad", "zulu"} {
 		col, err := s.CreateCollection(ctx, name, []byte(`{}`), 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		ids = append(ids, col.ID)
 	}
 	spoilTop(t, s, kindCollections, key32(ids[0]))
 	spoilTop(t, s, kindNames, []byte("zulu"))
-	if err := s.DropCollection(ctx, ids[0]); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.DropCollection(ctx, ids[0]))
 	if _, err := s.CreateCollection(ctx, "zulu", []byte(`{}`), 0); err == nil {
 		t.Error("zulu has lost its name to another")
 	}
-	if err := s.DropCollection(ctx, ids[1]); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.DropCollection(ctx, ids[1]))
 	if problems, err := s.Check(ctx, true); err != nil || len(problems) > 0 {
 		t.Errorf("Check after the drops = %v, %v", problems, err)
 	}

@@ -67,18 +67,18 @@ func (s *Store) checkBy(c *checker) ([]Problem, error) {
 	}
 	unlock := sync.OnceFunc(s.unlockWriter)
 	defer unlock()
-	h, err := s.acquire()
+	db, err := s.acquire()
 	if err != nil {
 		return nil, err
 	}
-	defer s.release(h)
-	return c.check(h, unlock)
+	defer s.release()
+	return c.check(db, unlock)
 }
 
 // check is Check for a caller who holds writer; it calls unlock when the pages have been checked.
-func (c *checker) check(h *handle, unlock func()) ([]Problem, error) {
+func (c *checker) check(db *bbolt.DB, unlock func()) ([]Problem, error) {
 	var tx *bbolt.Tx
-	err := guard(func() (err error) { tx, err = h.db.Begin(false); return err })
+	err := guard(func() (err error) { tx, err = db.Begin(false); return err })
 	if err == nil {
 		err = c.pages(tx)
 	}

@@ -67,9 +67,7 @@ func TestCheckFindsLooseEnds(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			s, err := Open(memoryDir(t), Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			defer s.Close()
 			ctx := context.Background()
 			if _, err := s.CreateCollection(ctx, "docs", []byte(`{}`), 0); err != nil {
@@ -92,9 +90,7 @@ func TestCheckFindsLooseEnds(t *testing.T) {
 			}
 			for _, deep := range []bool{false, true} {
 				problems, err := s.Check(ctx, deep)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				found := false
 				for _, p := range problems {
 					found = found || strings.Contains(p.String(), tt.want)

@@ -90,9 +90,7 @@ func TestTrimChanges(t *testing.T) {
 		t.Errorf("trim beyond the end: %v, want ErrAhead", err)
 	}
 	for range 2 {
-		if err := s.TrimChanges(ctx, col, 28); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.TrimChanges(ctx, col, 28))
 	}
 	if err := s.TrimChanges(ctx, col, 5); err != nil {
 		t.Errorf("trimming less: %v", err)
@@ -206,13 +204,9 @@ func TestValues(t *testing.T) {
 	s := open(t, t.TempDir())
 	ctx := context.Background()
 	for _, k := range []string{"alias/a", "alias/b", "key/1"} {
-		if err := s.SetValues(ctx, map[string][]byte{k: []byte(k + "!")}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.SetValues(ctx, map[string][]byte{k: []byte(k + "!")}))
 	}
-	if err := s.SetValues(ctx, map[string][]byte{"alias/b": nil}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.SetValues(ctx, map[string][]byte{"alias/b": nil}))
 	if vs, err := s.Values("alias/"); err != nil || len(vs) != 1 || string(vs["alias/a"]) != "alias/a!" {
 		t.Errorf("Values = %q, %v", vs, err)
 	}
@@ -227,18 +221,14 @@ func TestValues(t *testing.T) {
 func TestSetValues(t *testing.T) {
 	s := open(t, t.TempDir())
 	ctx := t.Context()
-	if err := s.SetValues(ctx, map[string][]byte{"a": []byte("1"), "b": []byte("2")}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.SetValues(ctx, map[string][]byte{"a": []byte("1"), "b": []byte("2")}))
 	if err := s.SetValues(ctx, map[string][]byte{"a": nil, "c": []byte("3"), "": []byte("4")}); !errors.Is(err, ErrInvalid) {
 		t.Errorf("an empty key: %v, want ErrInvalid", err)
 	}
 	if got, err := s.Values(""); err != nil || len(got) != 2 || string(got["a"]) != "1" {
 		t.Errorf("after a refused call the values are %q, %v, want those of before", got, err)
 	}
-	if err := s.SetValues(ctx, map[string][]byte{"a": nil, "c": []byte("3")}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.SetValues(ctx, map[string][]byte{"a": nil, "c": []byte("3")}))
 	if got, err := s.Values(""); err != nil || len(got) != 2 || string(got["b"]) != "2" || string(got["c"]) != "3" {
 		t.Errorf("values are %q, %v, want b and c", got, err)
 	}

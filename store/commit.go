@@ -44,15 +44,15 @@ func (s *Store) commit(fn func(*bbolt.Tx) error) error {
 	if err := s.ReadOnly(); err != nil {
 		return err
 	}
-	h, err := s.acquire()
+	db, err := s.acquire()
 	if err != nil {
 		return err
 	}
-	defer s.release(h)
+	defer s.release()
 	var tx *bbolt.Tx
 	err = guard(func() (err error) {
-		s.tuneGrowth(h.db)
-		tx, err = h.db.Begin(true)
+		s.tuneGrowth(db)
+		tx, err = db.Begin(true)
 		return err
 	})
 	if err != nil {
@@ -60,14 +60,14 @@ func (s *Store) commit(fn func(*bbolt.Tx) error) error {
 	}
 	id := uint64(tx.ID())
 	if err := guard(func() error { return fn(tx) }); err != nil {
-		s.rollback(h, tx)
+		s.rollback(tx)
 		if errors.Is(err, errNothing) {
 			return nil
 		}
 		return s.damaged(noSpace(err))
 	}
 	if err := guard(tx.Commit); err != nil {
-		s.rollback(h, tx)
+		s.rollback(tx)
 		return s.commitFailed(id, err)
 	}
 	return nil
@@ -75,7 +75,7 @@ func (s *Store) commit(fn func(*bbolt.Tx) error) error {
 
 // rollback ends a transaction that will not be committed. bbolt ignores it for one that Commit
 // ended.
-func (s *Store) rollback(h *handle, tx *bbolt.Tx) {
+func (s *Store) rollback(tx *bbolt.Tx) {
 	err := guard(func() error {
 		if err := tx.Rollback(); err != nil && !errors.Is(err, berrors.ErrTxClosed) {
 			return err
@@ -83,8 +83,10 @@ func (s *Store) rollback(h *handle, tx *bbolt.Tx) {
 		return nil
 	})
 	if err != nil {
-		h.wedged = true
 		s.fail(err)
+		s.mu.Lock()
+		s.mu.wedged = true
+		s.mu.Unlock()
 	}
 }
 
@@ -93,9 +95,6 @@ func (s *Store) rollback(h *handle, tx *bbolt.Tx) {
 // is an unknown outcome: after a failed fsync the kernel has forgotten which pages are dirty, so
 // trying again would lie.
 func (s *Store) commitFailed(id uint64, err error) error {
-	if errors.Is(err, berrors.ErrMaxSizeReached) {
-		return noSpace(err)
-	}
 	if full := noSpace(err); errors.Is(full, ErrNoSpace) {
 		if newest, metaErr := newestTxID(s.path); metaErr == nil && newest < id {
 			return full
@@ -125,13 +124,10 @@ func (s *Store) ReadOnly() error {
 	return fmt.Errorf("%w: %w", ErrReadOnly, s.mu.failed)
 }
 
-// noSpace wraps err in ErrNoSpace if the disk, a quota or Options.MaxSize is the cause.
+// noSpace wraps err in ErrNoSpace if the disk or a quota is the cause.
 func noSpace(err error) error {
 	if err == nil || errors.Is(err, ErrNoSpace) {
 		return err
-	}
-	if errors.Is(err, berrors.ErrMaxSizeReached) {
-		return fmt.Errorf("%w: %w", ErrNoSpace, err)
 	}
 	for _, e := range []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG} {
 		// bbolt formats some causes with %s, so the text is all that is left of them.
@@ -143,14 +139,11 @@ func noSpace(err error) error {
 }
 
 // tuneGrowth makes the file grow in steps of an eighth of its size, 1 to 16 MiB: each step costs a
-// truncate and an fsync, and bbolt refuses a write whose step would pass MaxSize.
+// truncate and an fsync.
 func (s *Store) tuneGrowth(db *bbolt.DB) {
 	step := int64(16 << 20)
 	if fi, err := os.Stat(db.Path()); err == nil {
 		step = min(step, max(1<<20, fi.Size()/8))
-	}
-	if s.opts.MaxSize > 0 {
-		step = min(step, max(int64(s.opts.PageSize), s.opts.MaxSize/64))
 	}
 	db.AllocSize = int(step)
 }

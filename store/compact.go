@@ -8,77 +8,39 @@ import (
 	"os"
 	"path/filepath"
 
-	"searchd/internal/disk"
-
 	"go.etcd.io/bbolt"
 )
 
 // compactBatch bounds the bytes of one transaction of a compaction.
 const compactBatch = 16 << 20
 
-// Compact copies the store into a new file without free pages and puts it in the place of the old
-// one. Every record is verified on the way: a damaged one ends the compaction with ErrCorrupt and
-// the old file stays. Reads go on, writers wait. It needs room for the copy beside the file. The
-// page size of Options applies to the new file.
-func (s *Store) Compact(ctx context.Context) error {
-	if err := s.lockWriter(ctx); err != nil {
-		return err
-	}
-	defer s.unlockWriter()
-	if err := s.ReadOnly(); err != nil {
-		return err
-	}
-	h, err := s.acquire()
+// Compact copies the store of a data folder that no process uses into a new file without free
+// pages, which replaces the old one, and returns the sizes of both. Every record is verified on the
+// way: a damaged one ends the compaction with ErrCorrupt and the old file stays. It needs room for
+// the copy beside the file. The page size of o applies to the new file.
+func Compact(ctx context.Context, dir string, o Options) (before, after int64, err error) {
+	o.MustExist = true
+	s, err := Open(dir, o)
 	if err != nil {
-		return err
+		return 0, 0, err
 	}
-	defer s.release(h)
-	// The copy would no longer show what the pages of the old file tell about lost records.
-	problems, err := (&checker{s: s, ctx: ctx}).check(h, func() {})
-	if err != nil {
-		return err
+	defer func() { err = errors.Join(err, s.Close()) }()
+	if before, err = s.Size(); err != nil {
+		return 0, 0, err
 	}
-	for _, p := range problems {
-		if !p.Harmless {
-			return &CorruptError{Bucket: p.Bucket, Key: p.Key, Detail: p.Detail + "; not compacted"}
-		}
-	}
-	tmp := filepath.Join(s.dir, newName)
-	if err := s.copyTo(ctx, h, tmp); err != nil {
-		os.Remove(tmp)
-		return err
-	}
-	return s.exchange(h, tmp)
-}
-
-// exchange puts the finished file tmp in the place of the file of h.
-func (s *Store) exchange(h *handle, tmp string) error {
-	err := keepMode(tmp, s.path)
-	if err == nil {
-		err = syncFile(tmp)
+	tmp := filepath.Join(dir, newName)
+	if err = s.copyTo(ctx, tmp); err == nil {
+		err = keepMode(tmp, s.path)
 	}
 	if err == nil {
-		err = os.Rename(tmp, s.path)
+		err = publish(tmp, s.path)
 	}
 	if err != nil {
 		os.Remove(tmp)
-		return noSpace(fmt.Errorf("store: %w", err))
+		return before, before, noSpace(err)
 	}
-	// From here on the old file has no name: a write to it would be lost.
-	fresh, _, err := s.openHandle()
-	s.mu.Lock()
-	s.mu.file = fresh
-	h.replaced = true
-	s.mu.Unlock()
-	if err != nil {
-		err = fmt.Errorf("store: the compacted file was put in place but cannot be opened: %w", err)
-	} else if err = disk.SyncFolder(s.dir); err != nil {
-		err = fmt.Errorf("store: %w", err)
-	}
-	if err != nil {
-		s.fail(err)
-	}
-	return err
+	after, err = s.Size()
+	return before, after, err
 }
 
 // keepMode lets those read a file who may read the one that it replaces.
@@ -90,8 +52,16 @@ func keepMode(path, of string) error {
 	return os.Chmod(path, fi.Mode().Perm())
 }
 
-// copyTo copies every record of h to a new file at path.
-func (s *Store) copyTo(ctx context.Context, h *handle, path string) error {
+// copyTo copies every record to a new file at path, after checking the pages: what they show of
+// lost records, the copy would no longer show.
+func (s *Store) copyTo(ctx context.Context, path string) error {
+	problems, err := s.Check(ctx, false)
+	if err != nil {
+		return err
+	}
+	for _, p := range severe(problems) {
+		return &CorruptError{Bucket: p.Bucket, Key: p.Key, Detail: p.Detail + "; not compacted"}
+	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("store: %w", err)
 	}
@@ -101,7 +71,7 @@ func (s *Store) copyTo(ctx context.Context, h *handle, path string) error {
 	}
 	dst.AllocSize = 0 // the file ends with the last page
 	c := &copier{ctx: ctx, dst: dst}
-	err = guard(func() error { return h.db.View(c.store) })
+	err = guard(func() error { return s.db.View(c.store) })
 	if c.tx != nil { // Close would wait for it, also after a fault
 		_ = guard(c.tx.Rollback)
 	}

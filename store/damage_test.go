@@ -42,15 +42,11 @@ func sample(t testing.TB) (file []byte, want *contents) {
 	t.Helper()
 	dir := memoryDir(t)
 	s, err := Open(dir, Options{PageSize: 4096})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ctx := context.Background()
 	for c := range 2 {
 		col, err := s.CreateCollection(ctx, fmt.Sprintf("collection %d", c), []byte(`{"k":1}`), 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for batch := range 4 {
 			var ws []Write
 			for i := range 25 {
@@ -60,13 +56,9 @@ func sample(t testing.TB) (file []byte, want *contents) {
 			ws[25].Fields = fmt.Appendf(nil, `{"body":"%s"}`, bytes.Repeat([]byte{'a' + byte(batch)}, 10_000))
 			mustApply(t, s, col.ID, ws...)
 		}
-		if err := s.TrimChanges(ctx, col.ID, 20); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.TrimChanges(ctx, col.ID, 20))
 	}
-	if err := s.SetValues(ctx, map[string][]byte{"alias/x": []byte("collection 0")}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.SetValues(ctx, map[string][]byte{"alias/x": []byte("collection 0")}))
 	want = readAll(s, nil)
 	if len(want.errs) > 0 {
 		t.Fatal(want.errs)
@@ -75,13 +67,10 @@ func sample(t testing.TB) (file []byte, want *contents) {
 		t.Fatalf("Check = %v, %v", ps, err)
 	}
 	s.Close()
-	if file, err = os.ReadFile(filepath.Join(dir, fileName)); err != nil {
-		t.Fatal(err)
-	}
+	file, err = os.ReadFile(filepath.Join(dir, fileName))
+	must(t, err)
 	h, err := readHeaders(bytes.NewReader(file), int64(len(file)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return file[:h.newest.highWater*uint64(h.newest.pageSize)], want
 }
 
@@ -162,9 +151,7 @@ func readPoints(tx *Tx, c *contents, at string) {
 func reopened(t *testing.T, dir string, file []byte) (*Store, error) {
 	t.Helper()
 	path := filepath.Join(dir, fileName)
-	if err := os.WriteFile(path, file, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, file, 0o644))
 	s, err := Open(dir, Options{})
 	if err != nil {
 		after, rerr := os.ReadFile(path)
@@ -294,13 +281,9 @@ func TestTruncatedWhileOpen(t *testing.T) {
 	file, want := sample(t)
 	dir := t.TempDir()
 	s, err := reopened(t, dir, file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer s.Close()
-	if err := os.Truncate(filepath.Join(dir, fileName), 3*4096); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Truncate(filepath.Join(dir, fileName), 3*4096))
 	got := readAll(s, want)
 	if len(got.errs) == 0 {
 		t.Error("nothing was reported")
@@ -322,9 +305,7 @@ func TestTruncatedWhileOpen(t *testing.T) {
 func TestDamagedHeader(t *testing.T) {
 	file, _ := sample(t)
 	h, err := readHeaders(bytes.NewReader(file), int64(len(file)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	newest, older := 4096, 0
 	if h.atStart {
 		newest, older = 0, 4096
@@ -350,30 +331,22 @@ func TestAcceptRollback(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
 	col, err := s.CreateCollection(context.Background(), "docs", []byte(`{}`), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	mustApply(t, s, col.ID, write("a", 1, 1, 4))
 	mustApply(t, s, col.ID, write("b", 1, 1, 4))
 	id := s.ID()
 	s.Close()
 	path := filepath.Join(dir, fileName)
 	file, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	h, err := readHeaders(bytes.NewReader(file), int64(len(file)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	at := pageHeaderSize
 	if !h.atStart {
 		at += int(h.newest.pageSize)
 	}
 	binary.NativeEndian.PutUint64(file[at+16:], 77)
-	if err := os.WriteFile(path, file, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, file, 0o644))
 	if _, err := Open(dir, Options{}); !errors.Is(err, ErrDamaged) {
 		t.Fatalf("Open = %v, want ErrDamaged", err)
 	}

@@ -50,10 +50,10 @@
 // # Caveats
 //
 // Do not write to the store from inside a View of the same goroutine: when the file has to outgrow
-// its memory map ([Options.MmapSize]), the writer waits for all views to end, this one included.
+// its memory map of 4 GiB, the writer waits for all views to end, this one included.
 //
 // A View, Backup or Check that stays open keeps the pages of its moment from being reused; under
-// writes the file grows meanwhile, and a file never shrinks by itself: see [Store.Compact].
+// writes the file grows meanwhile, and a file never shrinks by itself: see [Compact].
 //
 // In a file larger than [Options.VerifyLimit], and for damage that happens while the file is open,
 // a wrong bit in the header of a page can still hide the records of that page until Check finds it.

@@ -30,9 +30,7 @@ func spoil(t *testing.T, path string, k kind, key []byte) {
 func change(t *testing.T, path string, k kind, key []byte, fn func(b *bbolt.Bucket, v []byte) error) {
 	t.Helper()
 	db, err := bbolt.Open(path, 0o644, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer db.Close()
 	err = db.Update(func(tx *bbolt.Tx) error {
 		b := tx.Bucket(collectionBucket(1)).Bucket([]byte(bucketNames[k]))
@@ -71,9 +69,7 @@ func eachDamage(t *testing.T, fn func(t *testing.T, dir string, i int)) {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()
 			s, err := reopened(t, dir, file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			var d Document
 			err = s.View(t.Context(), 1, func(tx *Tx) (err error) { d, err = tx.Document("path/4/0.md"); return err })
 			if err != nil || len(d.Passages) < 2 {
@@ -96,9 +92,7 @@ func TestDropDamaged(t *testing.T) {
 			t.Fatalf("Check = %v, %v; want %s", problems, err, damages[i].says)
 		}
 		var dropped []string
-		if err := s.DropDamaged(t.Context(), func(d Dropped) { dropped = append(dropped, d.String()) }); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.DropDamaged(t.Context(), func(d Dropped) { dropped = append(dropped, d.String()) }))
 		want := []string{`collection "collection 0": document "path/4/0.md"`}
 		if !damages[i].dropped {
 			want = nil
@@ -128,9 +122,7 @@ func TestDropAllDamaged(t *testing.T) {
 	var cols []uint32
 	for _, name := range []string{"vectors", "log", "docs"} {
 		col, err := s.CreateCollection(t.Context(), name, []byte("{}"), 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		cols = append(cols, col.ID)
 	}
 	var writes, vectors []Write
@@ -168,15 +160,11 @@ func TestDropAllDamaged(t *testing.T) {
 		t.Fatal(err)
 	}
 	var dropped []string
-	if err := s.DropDamaged(t.Context(), func(d Dropped) { dropped = append(dropped, d.String()) }); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.DropDamaged(t.Context(), func(d Dropped) { dropped = append(dropped, d.String()) }))
 	if want := []string{`collection "docs": document "bad"`}; !slices.Equal(dropped, want) {
 		t.Errorf("dropped %q, want %q", dropped, want)
 	}
-	if err := s.DropCollection(t.Context(), cols[0]); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.DropCollection(t.Context(), cols[0]))
 	if problems, err := s.Check(t.Context(), true); err != nil || len(problems) > 0 {
 		t.Errorf("Check after it = %d problems, %v", len(problems), err)
 	}
@@ -207,9 +195,7 @@ func TestVerifyBackup(t *testing.T) {
 		}
 		r := open(t, to)
 		defer r.Close()
-		if err := r.DropDamaged(t.Context(), func(Dropped) {}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, r.DropDamaged(t.Context(), func(Dropped) {}))
 		onlyVectors(t, r)
 	})
 }
@@ -218,16 +204,12 @@ func TestVerifyBackup(t *testing.T) {
 func TestVerifySoundBackup(t *testing.T) {
 	file, _ := sample(t)
 	s, err := reopened(t, t.TempDir(), file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	b := backup(t, s)
 	s.Close()
 	path := filepath.Join(t.TempDir(), "backup")
 	verify := func(b []byte) ([]Problem, error) {
-		if err := os.WriteFile(path, b, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, b, 0o600))
 		return VerifyBackup(context.Background(), path)
 	}
 	if problems, err := verify(b); err != nil || len(problems) > 0 {
@@ -263,9 +245,7 @@ func testWriteMends(t *testing.T, spoil func(t *testing.T, path string, k kind, 
 			dir := memoryDir(t)
 			s := open(t, dir)
 			col, err := s.CreateCollection(t.Context(), "docs", []byte("{}"), 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			w := write("a", 1, 3, 8)
 			out, _ := mustApply(t, s, col.ID, w)
 			s.Close()

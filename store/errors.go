@@ -61,7 +61,7 @@ var (
 	// ErrExists is returned by CreateCollection when the name is taken.
 	ErrExists = errors.New("store: collection exists")
 
-	// ErrNoSpace is returned when the disk is full or Options.MaxSize is reached. Nothing was
+	// ErrNoSpace is returned when the disk is full. Nothing was
 	// written; reads go on, and writes work again once there is room.
 	ErrNoSpace = errors.New("store: no space left")
 

@@ -21,9 +21,7 @@ import (
 func breakFile(t *testing.T, s *Store) {
 	t.Helper()
 	ro, err := os.Open(s.path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer ro.Close()
 	fds, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
@@ -34,9 +32,7 @@ func breakFile(t *testing.T, s *Store) {
 		var fd int
 		fmt.Sscan(e.Name(), &fd)
 		if to, err := os.Readlink(filepath.Join("/proc/self/fd", e.Name())); err == nil && to == s.path && fd != int(ro.Fd()) {
-			if err := syscall.Dup3(int(ro.Fd()), fd, syscall.O_CLOEXEC); err != nil {
-				t.Fatal(err)
-			}
+			must(t, syscall.Dup3(int(ro.Fd()), fd, syscall.O_CLOEXEC))
 			n++
 		}
 	}
@@ -57,7 +53,7 @@ func TestFailedCommit(t *testing.T) {
 		t.Errorf("Apply = %v, want ErrReadOnly with its cause", first)
 	}
 	_, err := s.CreateCollection(ctx, "more", []byte(`{}`), 0)
-	for what, err := range map[string]error{"CreateCollection": err, "Compact": s.Compact(ctx), "TrimChanges": s.TrimChanges(ctx, col, 1), "ReadOnly": s.ReadOnly()} {
+	for what, err := range map[string]error{"CreateCollection": err, "TrimChanges": s.TrimChanges(ctx, col, 1), "ReadOnly": s.ReadOnly()} {
 		if !errors.Is(err, ErrReadOnly) || errors.Is(err, ErrOutcomeUnknown) {
 			t.Errorf("%s = %v, want ErrReadOnly of a write that was not carried out", what, err)
 		}
@@ -71,29 +67,12 @@ func TestFailedCommit(t *testing.T) {
 	mustApply(t, s, col, write("b", 1, 1, 3))
 }
 
-// TestMaxSize fills a store to its limit: a typed error, nothing half written, reads and deletions
-// go on.
-func TestMaxSize(t *testing.T) {
-	dir := t.TempDir()
-	s, err := Open(dir, Options{MaxSize: 8 << 20})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	fillUp(t, s, 8<<20)
-	if fi, err := os.Stat(s.path); err != nil || fi.Size() > 8<<20 {
-		t.Errorf("file has %d bytes, %v", fi.Size(), err)
-	}
-}
-
 // fillUp writes until the store is full, and checks it and what it does then.
 func fillUp(t *testing.T, s *Store, room int) {
 	t.Helper()
 	ctx := context.Background()
 	col, err := s.CreateCollection(ctx, "docs", []byte(`{}`), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	n := 0
 	for ; err == nil; n++ {
 		var ws []Write
@@ -136,8 +115,9 @@ func fillUp(t *testing.T, s *Store, room int) {
 	check(10*(n-1) - len(gone) + 1)
 }
 
-// TestDiskFull is TestMaxSize with the kernel's limit on file sizes in the place of a full disk, in
-// a process of its own, since the limit is for all of it.
+// TestDiskFull fills a store to a limit on file sizes, which acts as a full disk: a typed error,
+// nothing half written, reads and deletions go on. It runs in a process of its own, since the limit
+// holds for all of it.
 func TestDiskFull(t *testing.T) {
 	if os.Getenv("SEARCHD_STORE_FULL") == "" {
 		rerun(t, "TestDiskFull", "SEARCHD_STORE_FULL=1")
@@ -160,7 +140,7 @@ func TestCompactUnreadable(t *testing.T) {
 	large.Fields = fmt.Appendf(nil, `{"body":%q}`, strings.Repeat("x", 1<<18))
 	mustApply(t, s, col, large)
 	var pages []byte // of the memory map, behind the one where the value begins
-	err := s.mu.file.db.View(func(tx *bbolt.Tx) error {
+	err := s.db.View(func(tx *bbolt.Tx) error {
 		rm, err := openRoom(tx, col)
 		if err == nil {
 			v := rm.fields.Get(key32(1))
@@ -172,24 +152,20 @@ func TestCompactUnreadable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := syscall.Mprotect(pages, syscall.PROT_NONE); err != nil {
-		t.Fatal(err)
-	}
+	must(t, syscall.Mprotect(pages, syscall.PROT_NONE))
 	compacted := make(chan error)
-	go func() { compacted <- s.Compact(t.Context()) }()
+	go func() { compacted <- s.copyTo(t.Context(), filepath.Join(s.dir, newName)) }()
 	select {
 	case err = <-compacted:
 	case <-time.After(20 * time.Second):
-		log.Fatal("Compact does not return") // and so would Close
+		log.Fatal("copyTo does not return") // and so would Close
 	}
 	if !errors.Is(err, ErrDamaged) {
-		t.Errorf("Compact = %v, want ErrDamaged", err)
+		t.Errorf("copyTo = %v, want ErrDamaged", err)
 	}
-	if err := syscall.Mprotect(pages, syscall.PROT_READ); err != nil {
-		t.Fatal(err)
-	}
+	must(t, syscall.Mprotect(pages, syscall.PROT_READ))
 	mustApply(t, s, col, write("b", 1, 1, 3))
-	if err := s.Compact(t.Context()); err != nil {
+	if err := s.copyTo(t.Context(), filepath.Join(s.dir, newName)); err != nil {
 		t.Error(err)
 	}
 }

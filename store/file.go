@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -15,12 +16,16 @@ import (
 	"searchd/internal/disk"
 )
 
+// mmapSize is the address space reserved for the file, which costs no memory. A writer that
+// outgrows it waits for the readers in flight.
+const mmapSize = 4 << 30 * (strconv.IntSize / 64) // 0 on 32-bit machines
+
 const (
 	fileName = "searchd.db"
 	newName  = "searchd.db.new" // a file on its way to becoming searchd.db; worthless after a crash
 )
 
-// openFile opens searchd.db, making it first if there is none, and leaves the handle in s.mu.file.
+// openFile opens searchd.db, making it first if there is none.
 func (s *Store) openFile() error {
 	fi, err := os.Stat(s.path)
 	switch {
@@ -42,18 +47,15 @@ func (s *Store) openFile() error {
 	if err := s.verifyFile(); err != nil {
 		return err
 	}
-	h, id, err := s.openHandle()
-	if err != nil {
+	if err := s.openVerified(); err != nil {
 		return err
 	}
-	s.id = id
 	if s.rolledBack {
-		if err := s.renewID(h.db); err != nil {
-			_ = h.close()
+		if err := s.renewID(); err != nil {
+			_ = s.closeFile()
 			return err
 		}
 	}
-	s.mu.file = h
 	return nil
 }
 
@@ -67,32 +69,29 @@ func remains(dir string, o Options) (found []string) {
 	return found
 }
 
-// openHandle opens a verified file and reads its identity.
-func (s *Store) openHandle() (h *handle, id [16]byte, err error) {
-	db, err := s.openBolt(s.path)
-	if err != nil {
-		return nil, id, err
+// openVerified opens a verified file and reads its identity.
+func (s *Store) openVerified() (err error) {
+	if s.db, err = s.openBolt(s.path); err != nil {
+		return err
 	}
-	h = &handle{db: db}
 	err = guard(func() error {
-		return db.View(func(tx *bbolt.Tx) (err error) { id, err = s.readIdentity(tx); return err })
+		return s.db.View(func(tx *bbolt.Tx) (err error) { s.id, err = s.readIdentity(tx); return err })
 	})
 	if err = s.damaged(err); err != nil {
-		_ = h.close()
+		_ = s.closeFile()
 		if errors.Is(err, ErrCorrupt) { // a store without its identity is no store
 			err = &DamagedError{Path: s.path, Detail: err.Error()}
 		}
-		return nil, id, err
 	}
-	return h, id, nil
+	return err
 }
 
 // renewID gives the store another ID, so that indexes derived from a history that is no longer this
 // one rebuild.
-func (s *Store) renewID(db *bbolt.DB) error {
+func (s *Store) renewID() error {
 	id := newID()
 	err := guard(func() error {
-		return db.Update(func(tx *bbolt.Tx) error {
+		return s.db.Update(func(tx *bbolt.Tx) error {
 			meta, err := openTop(tx, kindMeta)
 			if err != nil {
 				return err
@@ -109,7 +108,7 @@ func (s *Store) renewID(db *bbolt.DB) error {
 
 // openBolt opens a file that has been verified.
 func (s *Store) openBolt(path string) (db *bbolt.DB, err error) {
-	mapped := int(s.opts.MmapSize)
+	mapped := mmapSize
 	if s.readOnly {
 		mapped = 0
 	}
@@ -120,7 +119,6 @@ func (s *Store) openBolt(path string) (db *bbolt.DB, err error) {
 			PageSize:        s.opts.PageSize,
 			FreelistType:    bbolt.FreelistMapType,
 			InitialMmapSize: mapped,
-			MaxSize:         int(s.opts.MaxSize),
 			NoStatistics:    true,
 		})
 		return err

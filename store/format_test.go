@@ -109,9 +109,7 @@ func TestOldFormats(t *testing.T) {
 		writeFile(t, filepath.Join(dir, fileName), string(gunzip(t, name)))
 		s := open(t, dir)
 		want, err := os.ReadFile(said)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if got := describe(s); got != string(want) {
 			t.Errorf("%s mismatch\n got %s\nwant %s", name, got, want)
 		}
@@ -141,9 +139,7 @@ func describe(s *Store) string {
 func writeGolden(t *testing.T, golden, said string) {
 	dir := t.TempDir()
 	s, err := Open(dir, Options{PageSize: 4096})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ctx := context.Background()
 	for _, name := range []string{"collection 0", "collection 1"} {
 		if _, err := s.CreateCollection(ctx, name, []byte(`{"language":"en"}`), 0); err != nil {
@@ -152,17 +148,11 @@ func writeGolden(t *testing.T, golden, said string) {
 	}
 	mustApply(t, s, 1, write("path/1/0.md", 1, 2, 4), write("path/2/0.md", 1, 0, 4), write("big", 1, 1, 4))
 	mustApply(t, s, 1, write("path/1/0.md", 2, 3, 4), Write{ID: "big", Delete: true})
-	if err := s.TrimChanges(ctx, 1, 2); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.SetValues(ctx, map[string][]byte{"alias/x": []byte("collection 0")}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.TrimChanges(ctx, 1, 2))
+	must(t, s.SetValues(ctx, map[string][]byte{"alias/x": []byte("collection 0")}))
 	writeFile(t, said, describe(s))
 	var pages bytes.Buffer
-	if err := s.view(func(tx *bbolt.Tx) error { _, err := tx.WriteTo(&pages); return err }); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.view(func(tx *bbolt.Tx) error { _, err := tx.WriteTo(&pages); return err }))
 	s.Close()
 	var z bytes.Buffer
 	w := gzip.NewWriter(&z)
@@ -174,17 +164,11 @@ func writeGolden(t *testing.T, golden, said string) {
 func gunzip(t *testing.T, name string) []byte {
 	t.Helper()
 	f, err := os.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer f.Close()
 	r, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	b, err := io.ReadAll(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return b
 }

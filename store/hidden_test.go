@@ -14,13 +14,9 @@ import (
 func TestHiddenKey(t *testing.T) {
 	dir := memoryDir(t)
 	s, err := Open(dir, Options{PageSize: 4096})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	col, err := s.CreateCollection(context.Background(), "docs", []byte(`{}`), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	const n = 9
 	var ws []Write
 	for i := range n { // far enough apart that a flipped bit seldom breaks the order

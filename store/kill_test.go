@@ -41,15 +41,20 @@ func flagGiven(name string) (given bool) {
 	return given
 }
 
-// child writes batches from several goroutines, each on its own ids, until it is killed. Before
-// each call it tells stdout "begin", goroutine and the batch as pairs of id and revision, 0 for a
-// deletion; after it "done" and goroutine.
+// child compacts, or writes batches from several goroutines, each on its own ids, until it is
+// killed. Before each call it tells stdout "begin", goroutine and the batch as pairs of id and
+// revision, 0 for a deletion; after it "done" and goroutine.
 func child(dir string) error {
+	ctx := context.Background()
+	for compact := os.Getenv(childVariable+"_COMPACT") != ""; compact; fmt.Println("begin 0") {
+		if _, _, err := Compact(ctx, dir, Options{PageSize: 4096}); err != nil {
+			return err
+		}
+	}
 	s, err := Open(dir, Options{PageSize: 4096})
 	if err != nil {
 		return err
 	}
-	ctx := context.Background()
 	col, err := s.Collection("docs")
 	if errors.Is(err, ErrNoCollection) {
 		col, err = s.CreateCollection(ctx, "docs", []byte(`{}`), 0)
@@ -94,12 +99,6 @@ func child(dir string) error {
 					failed <- err
 					return
 				}
-			}
-		})
-	}
-	if os.Getenv(childVariable+"_COMPACT") != "" {
-		wg.Go(func() {
-			for s.Compact(ctx) == nil {
 			}
 		})
 	}
@@ -165,12 +164,8 @@ func TestKill(t *testing.T) {
 		var stderr strings.Builder
 		cmd.Stderr = &stderr
 		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
+		must(t, cmd.Start())
 		wait := time.Duration(rand.IntN(250)) * time.Millisecond
 		if round == 0 {
 			wait = time.Duration(rand.IntN(20)) * time.Millisecond // while the store is being made

@@ -132,27 +132,19 @@ func same(t *rapid.T, s *Store, col uint32, m *model) {
 		}
 	}
 	var scanned []Document
-	if err := s.Documents(ctx, col, 0, func(d Document) error { scanned = append(scanned, d); return nil }); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Documents(ctx, col, 0, func(d Document) error { scanned = append(scanned, d); return nil }))
 	compare("Store.Documents", scanned, byNo)
 	var heads []Document
-	if err := s.Heads(ctx, col, 0, func(d Document) error { heads = append(heads, d); return nil }); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Heads(ctx, col, 0, func(d Document) error { heads = append(heads, d); return nil }))
 	for i := range scanned {
 		scanned[i].Fields = nil
 	}
 	compare("Store.Heads", heads, scanned)
 	vectors := map[uint32][]float32{}
-	if err := s.Vectors(ctx, col, 0, func(slot uint32, v []float32) error { vectors[slot] = slices.Clone(v); return nil }); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Vectors(ctx, col, 0, func(slot uint32, v []float32) error { vectors[slot] = slices.Clone(v); return nil }))
 	compare("Store.Vectors", vectors, m.vectors)
 	var changes []Change
-	if err := s.Changes(ctx, col, m.trimmed, func(c Change) error { changes = append(changes, c); return nil }); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Changes(ctx, col, m.trimmed, func(c Change) error { changes = append(changes, c); return nil }))
 	compare("Store.Changes", changes, append([]Change(nil), m.changes[m.trimmed:]...))
 	err := s.View(ctx, col, func(tx *Tx) error {
 		compare("Seq", tx.Seq(), m.seq())
@@ -196,20 +188,14 @@ func TestModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ctx := context.Background()
 		dir, err := os.MkdirTemp(memory, "model")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer func() { os.RemoveAll(dir) }()
 		o := Options{PageSize: rapid.SampledFrom([]int{4096, 16384}).Draw(t, "page size")}
 		s, err := Open(dir, o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer func() { s.Close() }()
 		c, err := s.CreateCollection(ctx, "docs", []byte(`{}`), 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		m := &model{docs: map[string]Document{}, vectors: map[uint32][]float32{}, nextNo: 1}
 		t.Repeat(map[string]func(*rapid.T){
 			"apply": func(t *rapid.T) {
@@ -236,23 +222,20 @@ func TestModel(t *testing.T) {
 			},
 			"trim": func(t *rapid.T) {
 				to := rapid.Uint64Range(0, m.seq()).Draw(t, "to")
-				if err := s.TrimChanges(ctx, c.ID, to); err != nil {
-					t.Fatal(err)
-				}
+				must(t, s.TrimChanges(ctx, c.ID, to))
 				m.trimmed = max(m.trimmed, to)
 			},
 			"reopen": func(t *rapid.T) {
-				if err := s.Close(); err != nil {
-					t.Fatal(err)
-				}
-				if s, err = Open(dir, o); err != nil {
-					t.Fatal(err)
-				}
+				must(t, s.Close())
+				s, err = Open(dir, o)
+				must(t, err)
 			},
 			"compact": func(t *rapid.T) {
-				if err := s.Compact(ctx); err != nil {
-					t.Fatal(err)
+				must(t, s.Close())
+				if _, _, err = Compact(ctx, dir, o); err == nil {
+					s, err = Open(dir, o)
 				}
+				must(t, err)
 			},
 			"restore": func(t *rapid.T) {
 				var b bytes.Buffer
@@ -261,12 +244,9 @@ func TestModel(t *testing.T) {
 				}
 				s.Close()
 				os.RemoveAll(dir)
-				if err := Restore(ctx, &b, dir, RestoreOptions{}); err != nil {
-					t.Fatal(err)
-				}
-				if s, err = Open(dir, o); err != nil {
-					t.Fatal(err)
-				}
+				must(t, Restore(ctx, &b, dir, RestoreOptions{}))
+				s, err = Open(dir, o)
+				must(t, err)
 			},
 			"": func(t *rapid.T) {
 				same(t, s, c.ID, m)

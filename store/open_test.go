@@ -28,9 +28,7 @@ func TestOpenRefuses(t *testing.T) {
 			return filepath.Join(dir, "f")
 		}, Options{}, nil, "not a directory"},
 		{"a folder in place of the file", func(t *testing.T, dir string) string {
-			if err := os.Mkdir(filepath.Join(dir, fileName), 0o755); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Mkdir(filepath.Join(dir, fileName), 0o755))
 			return dir
 		}, Options{}, nil, "not a regular file"},
 		{"no folder, must exist", func(t *testing.T, dir string) string { return filepath.Join(dir, "none") }, Options{MustExist: true}, ErrNoStore, "none"},
@@ -46,7 +44,7 @@ func TestOpenRefuses(t *testing.T) {
 		}, Options{}, ErrDamaged, "no store"},
 		{"another program's bbolt file", func(t *testing.T, dir string) string { otherBolt(t, dir); return dir }, Options{}, ErrDamaged, "meta"},
 		{"newer format", func(t *testing.T, dir string) string { newerFormat(t, dir); return dir }, Options{}, ErrNewerFormat, "format 2"},
-		{"options", func(t *testing.T, dir string) string { return dir }, Options{MaxSize: -1, PageSize: 5000, MmapSize: -1}, ErrInvalid, "PageSize is 5000"},
+		{"options", func(t *testing.T, dir string) string { return dir }, Options{PageSize: 5000}, ErrInvalid, "PageSize is 5000"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -82,19 +80,13 @@ func listing(t *testing.T, dir string) string {
 
 func writeFile(t *testing.T, path, content string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte(content), 0o644))
 }
 
 func otherBolt(t *testing.T, dir string) {
 	db, err := bbolt.Open(filepath.Join(dir, fileName), 0o644, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := db.Update(func(tx *bbolt.Tx) error { _, err := tx.CreateBucket([]byte("other")); return err }); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, db.Update(func(tx *bbolt.Tx) error { _, err := tx.CreateBucket([]byte("other")); return err }))
 	db.Close()
 }
 
@@ -118,9 +110,7 @@ func TestOpenReadOnlyFolder(t *testing.T) {
 		t.Skip("root may write anywhere")
 	}
 	dir := t.TempDir()
-	if err := os.Chmod(dir, 0o555); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chmod(dir, 0o555))
 	defer os.Chmod(dir, 0o755)
 	if _, err := Open(dir, Options{}); !errors.Is(err, os.ErrPermission) || !strings.Contains(err.Error(), dir) {
 		t.Errorf("Open = %v, want a permission error that names the folder", err)
@@ -166,9 +156,7 @@ func TestVerifyLimit(t *testing.T) {
 	path := filepath.Join(t.TempDir(), fileName)
 	writeFile(t, path, string(file))
 	s, err := Open(filepath.Dir(path), Options{VerifyLimit: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer s.Close()
 	if got := readAll(s, want); len(got.errs) > 0 {
 		t.Error(got.errs)
@@ -209,7 +197,7 @@ func TestClosed(t *testing.T) {
 	_, checkErr := s.Check(ctx, false)
 	_, backupErr := s.Backup(ctx, nil)
 	for name, err := range map[string]error{"Apply": applyErr, "Check": checkErr, "Backup": backupErr,
-		"Compact": s.Compact(ctx), "View": s.View(ctx, col, func(*Tx) error { return nil }), "SetValue": s.SetValues(ctx, map[string][]byte{"a": nil})} {
+		"View": s.View(ctx, col, func(*Tx) error { return nil }), "SetValue": s.SetValues(ctx, map[string][]byte{"a": nil})} {
 		if !errors.Is(err, ErrClosed) {
 			t.Errorf("%s after Close = %v, want ErrClosed", name, err)
 		}
@@ -220,9 +208,7 @@ func TestClosed(t *testing.T) {
 func TestTxAfterView(t *testing.T) {
 	s, col := newCollection(t)
 	var kept *Tx
-	if err := s.View(context.Background(), col, func(tx *Tx) error { kept = tx; return nil }); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.View(context.Background(), col, func(tx *Tx) error { kept = tx; return nil }))
 	if _, err := kept.Document("a"); !errors.Is(err, ErrClosed) {
 		t.Errorf("Document after the view = %v, want ErrClosed", err)
 	}

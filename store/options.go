@@ -1,10 +1,6 @@
 package store
 
-import (
-	"errors"
-	"fmt"
-	"strconv"
-)
+import "fmt"
 
 // Limits of what one store accepts. They bound the memory of one call and keep every number inside
 // its field on disk.
@@ -21,7 +17,6 @@ const (
 	MaxValueBytes      = 1 << 20   // one value of SetValue
 	defaultPageSize    = 16 << 10
 	defaultVerifyLimit = 1 << 30
-	defaultMmapSize    = 4 << 30
 )
 
 // Options tunes Open. The zero value is the default.
@@ -35,19 +30,11 @@ type Options struct {
 	// belong to is missing.
 	Remains []string
 
-	// MaxSize is the largest size of the file in bytes; writes beyond it get ErrNoSpace. 0: no
-	// limit but the disk's.
-	MaxSize int64
-
 	// PageSize is the page size of a new file in bytes, a power of two from 4096 to 65536; an
 	// existing file keeps its own. 0: 16384, with which files of vectors with 256 to 1024
 	// components are 3 to 36 % smaller than with 4096 and scans a tenth faster, while single
 	// updates write up to three times as many bytes.
 	PageSize int
-
-	// MmapSize is the address space reserved for the file in bytes. A writer that outgrows it waits
-	// for the readers in flight. 0: 4 GiB on 64-bit machines. It costs no memory.
-	MmapSize int64
 
 	// VerifyLimit is the largest file in bytes whose pages Open checks one by one; of a larger file
 	// it checks the inner pages only, and Check does the rest. 0: 1 GiB. Negative: inner pages
@@ -60,19 +47,11 @@ type Options struct {
 	AcceptRollback bool
 }
 
-// validate returns one error that names every wrong field.
 func (o Options) validate() error {
-	var errs []error
-	if o.MaxSize < 0 || o.MaxSize > 0 && o.MaxSize < 1<<20 {
-		errs = append(errs, fmt.Errorf("%w: Options.MaxSize is %d: want 0 or at least 1048576", ErrInvalid, o.MaxSize))
-	}
 	if o.PageSize != 0 && (o.PageSize < 4096 || o.PageSize > 65536 || o.PageSize&(o.PageSize-1) != 0) {
-		errs = append(errs, fmt.Errorf("%w: Options.PageSize is %d: want 0 or a power of two from 4096 to 65536", ErrInvalid, o.PageSize))
+		return fmt.Errorf("%w: Options.PageSize is %d: want 0 or a power of two from 4096 to 65536", ErrInvalid, o.PageSize)
 	}
-	if o.MmapSize < 0 {
-		errs = append(errs, fmt.Errorf("%w: Options.MmapSize is %d: want 0 or more", ErrInvalid, o.MmapSize))
-	}
-	return errors.Join(errs...)
+	return nil
 }
 
 // withDefaults fills the fields that are zero.
@@ -82,9 +61,6 @@ func (o Options) withDefaults() Options {
 	}
 	if o.VerifyLimit == 0 {
 		o.VerifyLimit = defaultVerifyLimit
-	}
-	if o.MmapSize == 0 && strconv.IntSize == 64 {
-		o.MmapSize = defaultMmapSize
 	}
 	return o
 }

@@ -19,14 +19,10 @@ type raw struct {
 func newRaw(t *testing.T) *raw {
 	t.Helper()
 	s, err := Open(memoryDir(t), Options{PageSize: 4096})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer s.Close()
 	col, err := s.CreateCollection(context.Background(), "docs", []byte(`{}`), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for batch := range 3 { // several, so that the free list is not empty
 		var ws []Write
 		for i := range 300 {
@@ -161,9 +157,7 @@ func TestLostPage(t *testing.T) {
 	p := r.page(r.h.newest.freelist)
 	put16(p[10:], binary.NativeEndian.Uint16(p[10:])-1)
 	s, err := reopened(t, memoryDir(t), r.b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer s.Close()
 	check := func(want int) {
 		t.Helper()
@@ -173,9 +167,10 @@ func TestLostPage(t *testing.T) {
 		}
 	}
 	check(1)
-	if err := s.Compact(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Close())
+	_, _, err = Compact(t.Context(), s.dir, Options{})
+	must(t, err)
+	s = open(t, s.dir)
 	check(0)
 }
 
@@ -183,9 +178,7 @@ func TestLostPage(t *testing.T) {
 // wrong above them.
 func TestInnerPagesOnly(t *testing.T) {
 	r := newRaw(t)
-	if err := r.walk(false); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.walk(false))
 	p := r.page(r.find(pageBranch, many))
 	copy(p[48+8:48+16], p[32+8:32+16])
 	if err := r.walk(false); err == nil || !strings.Contains(err.Error(), "used twice") {

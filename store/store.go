@@ -22,7 +22,7 @@ type Store struct {
 	created    bool // by Open
 	rolledBack bool // the newest header page was damaged and Options.AcceptRollback given
 
-	// writer is held by whoever has a write transaction open or replaces the file.
+	// writer is held by whoever has a write transaction open.
 	writer chan struct{}
 
 	queue struct {
@@ -30,23 +30,16 @@ type Store struct {
 		waiting []*request
 	}
 
+	db *bbolt.DB
+
 	mu struct {
 		sync.Mutex
-		file   *handle // nil after Close, or when Compact could not open the new file
-		users  int     // of all handles together
+		users  int // calls in flight
 		closed bool
+		wedged bool       // a panic left bbolt's locks taken: closing would wait for ever
 		failed error      // what made the store read-only
 		idle   *sync.Cond // users became 0
 	}
-}
-
-// A handle is an open database file with the number of its users. Compact replaces the handle;
-// the old one is closed by its last user.
-type handle struct {
-	db       *bbolt.DB
-	users    int  // guarded by Store.mu
-	replaced bool // guarded by Store.mu; the last user closes the file
-	wedged   bool // a panic left bbolt's locks taken: closing would wait for ever
 }
 
 // Open takes the lock of the data folder dir and opens the store in it, creating both where they
@@ -137,44 +130,31 @@ func (s *Store) Close() error {
 	for s.mu.users > 0 {
 		s.mu.idle.Wait()
 	}
-	h := s.mu.file
-	s.mu.file = nil
 	s.mu.Unlock()
-	var err error
-	if h != nil {
-		err = h.close()
-	}
-	return errors.Join(err, s.lock.Close())
+	return errors.Join(s.closeFile(), s.lock.Close())
 }
 
-func (h *handle) close() error {
-	if h.wedged {
+func (s *Store) closeFile() error {
+	if s.mu.wedged {
 		return errors.New("store: file was left open after a fault inside bbolt")
 	}
-	return guard(h.db.Close)
+	return guard(s.db.Close)
 }
 
-// acquire returns the current file; the caller gives it back with release.
-func (s *Store) acquire() (*handle, error) {
+// acquire begins a call that uses the file and returns that; release ends it.
+func (s *Store) acquire() (*bbolt.DB, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.mu.closed || s.mu.file == nil {
+	if s.mu.closed {
 		return nil, ErrClosed
 	}
-	s.mu.file.users++
 	s.mu.users++
-	return s.mu.file, nil
+	return s.db, nil
 }
 
-func (s *Store) release(h *handle) {
+func (s *Store) release() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	h.users--
-	if h.replaced && h.users == 0 {
-		s.mu.Unlock()
-		_ = h.close() // the file that replaced it holds everything
-		s.mu.Lock()
-	}
 	if s.mu.users--; s.mu.users == 0 {
 		s.mu.idle.Broadcast()
 	}
@@ -182,12 +162,12 @@ func (s *Store) release(h *handle) {
 
 // view runs fn in a read transaction under guard.
 func (s *Store) view(fn func(*bbolt.Tx) error) error {
-	h, err := s.acquire()
+	db, err := s.acquire()
 	if err != nil {
 		return err
 	}
-	defer s.release(h)
-	return s.damaged(guard(func() error { return h.db.View(fn) }))
+	defer s.release()
+	return s.damaged(guard(func() error { return db.View(fn) }))
 }
 
 // readIdentity checks the format version and returns the id of the store.

@@ -104,9 +104,7 @@ func TestLockNamesHolder(t *testing.T) {
 func TestEmptyFileIsNotAnEmptyStore(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, fileName)
-	if err := os.WriteFile(path, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, nil, 0o644))
 	if _, err := Open(dir, Options{}); !errors.Is(err, ErrDamaged) {
 		t.Errorf("Open = %v, want ErrDamaged", err)
 	}
@@ -115,9 +113,7 @@ func TestEmptyFileIsNotAnEmptyStore(t *testing.T) {
 func TestReopen(t *testing.T) {
 	s, col := newCollection(t)
 	mustApply(t, s, col, write("a/ä b.md", 1, 2, 3), write("b", 1, 1, 3))
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Close())
 	s2 := open(t, s.dir)
 	if s2.ID() != s.ID() {
 		t.Errorf("ID changed from %x to %x", s.ID(), s2.ID())
@@ -142,5 +138,16 @@ func TestReopen(t *testing.T) {
 	n := 0
 	if err := s2.Changes(t.Context(), col, 0, func(c Change) error { n++; return nil }); err != nil || n != 2 {
 		t.Errorf("Changes: %d, %v", n, err)
+	}
+}
+
+// must ends a test on an error. t may be a *rapid.T.
+func must(t interface {
+	Helper()
+	Fatal(args ...any)
+}, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

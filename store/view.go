@@ -30,13 +30,13 @@ func (s *Store) View(ctx context.Context, collection uint32, fn func(*Tx) error)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	h, err := s.acquire()
+	db, err := s.acquire()
 	if err != nil {
 		return err
 	}
-	defer s.release(h)
+	defer s.release()
 	t := &Tx{s: s, ctx: ctx}
-	if err := guard(func() (err error) { t.tx, err = h.db.Begin(false); return err }); err != nil {
+	if err := guard(func() (err error) { t.tx, err = db.Begin(false); return err }); err != nil {
 		return s.damaged(err)
 	}
 	defer func() {

@@ -22,49 +22,38 @@ func (d *Document) Size() int {
 }
 
 // LookupPages calls [Storage.Lookup] until all ids have been answered, and take with each page and
-// its ids. Without ids it calls Lookup once: that tells whether there is such a collection. It
-// returns the first error of either.
+// its ids. Without ids it calls Lookup once, to report a missing collection. It returns the first
+// error of either.
 func LookupPages(ctx context.Context, b Storage, r LookupRequest, take func(ids []string, docs []*Document) error) error {
-	for more := true; more; more = len(r.IDs) > 0 {
+	return pages(&r.IDs, func() ([]*Document, int, error) {
 		docs, err := b.Lookup(ctx, r)
-		if err != nil {
-			return err
-		}
-		if err := checkPage(len(docs), len(r.IDs)); err != nil {
-			return err
-		}
-		if err := take(r.IDs[:len(docs)], docs); err != nil {
-			return err
-		}
-		r.IDs = r.IDs[len(docs):]
-	}
-	return nil
+		return docs, len(docs), err
+	}, take)
 }
 
 // FetchPages calls [Storage.Fetch] for documents, as [LookupPages] calls Lookup.
 func FetchPages(ctx context.Context, b Storage, r FetchRequest, take func(refs []Ref, page FetchResponse) error) error {
 	r.Documents = true
-	for more := true; more; more = len(r.Refs) > 0 {
+	return pages(&r.Refs, func() (FetchResponse, int, error) {
 		page, err := b.Fetch(ctx, r)
+		return page, len(page.Documents), err
+	}, take)
+}
+
+// pages calls call, which answers the first n of keys, and take until no keys are left.
+func pages[K, P any](keys *[]K, call func() (page P, n int, err error), take func(keys []K, page P) error) error {
+	for more := true; more; more = len(*keys) > 0 {
+		page, n, err := call()
 		if err != nil {
 			return err
 		}
-		n := len(page.Documents)
-		if err := checkPage(n, len(r.Refs)); err != nil {
+		if asked := len(*keys); n > asked || n == 0 && asked > 0 {
+			return fmt.Errorf("%d documents, asked for %d", n, asked)
+		}
+		if err := take((*keys)[:n], page); err != nil {
 			return err
 		}
-		if err := take(r.Refs[:n], page); err != nil {
-			return err
-		}
-		r.Refs = r.Refs[n:]
-	}
-	return nil
-}
-
-// checkPage returns an error unless a page of n documents can answer a request for asked.
-func checkPage(n, asked int) error {
-	if n > asked || n == 0 && asked > 0 {
-		return fmt.Errorf("%d documents, asked for %d", n, asked)
+		*keys = (*keys)[n:]
 	}
 	return nil
 }

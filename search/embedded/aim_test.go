@@ -15,9 +15,8 @@ func TestTargetRecall(t *testing.T) {
 	open := func() *collection {
 		t.Helper()
 		var err error
-		if b, err = Open(l.dir, Options{}); err != nil {
-			t.Fatal(err)
-		}
+		b, err = Open(l.dir, Options{})
+		must(t, err)
 		return b.mu.byName["docs"]
 	}
 	c := open()
@@ -27,9 +26,7 @@ func TestTargetRecall(t *testing.T) {
 		t.Helper()
 		config := *c.config.Load()
 		f(&config)
-		if err := on(b).Update(t.Context(), "docs", config); err != nil {
-			t.Fatal(err)
-		}
+		must(t, on(b).Update(t.Context(), "docs", config))
 		if b.mu.byName["docs"] != c {
 			t.Fatal("the collection was opened again")
 		}
@@ -53,9 +50,7 @@ func TestTargetRecall(t *testing.T) {
 		if width() != low {
 			t.Errorf("the width is %d, want %d", width(), low)
 		}
-		if err := b.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, b.Close())
 		c = open()
 		if c.graph.Busy() || width() != low {
 			t.Errorf("%s: the width is %d, want %d, without looking for it", when, width(), low)
@@ -67,15 +62,11 @@ func TestTargetRecall(t *testing.T) {
 	config := *c.config.Load()
 	config.TargetRecall = 0.999
 	settings, err := json.Marshal(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := b.store.UpdateCollection(t.Context(), c.id, settings); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.Close())
 	c = open()
 	if c.graph.Wait(); width() != high {
 		t.Errorf("opened for another recall: the width is %d, want %d", width(), high)

@@ -11,12 +11,17 @@ import (
 func TestBackend(t *testing.T) {
 	backendtest.Run(t, func(t *testing.T) backend.Backend {
 		b, err := Open(t.TempDir(), Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return b
 	})
 }
 
 // on makes calls of a backend with a part of a request each.
 func on(b *Backend) backendtest.Calls { return backendtest.Calls{Backend: b} }
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -343,11 +342,4 @@ func (b *Backend) describe(c *collection) backend.Collection {
 func (b *Backend) origin() string {
 	id := b.store.ID()
 	return hex.EncodeToString(id[:])
-}
-
-// openNames returns the names of the open collections, in order.
-func (b *Backend) openNames() []string {
-	b.mu.RLock()
-	defer b.mu.RUnlock()
-	return slices.Sorted(maps.Keys(b.mu.byName))
 }

@@ -61,9 +61,7 @@ func TestUpdateGivenUp(t *testing.T) {
 	for n := range 12 {
 		l := newLibrary(t, "", 50)
 		b, err := Open(l.dir, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		want := ""
 		if err := on(b).Update(newCountdown(t.Context(), n), "docs", settings(backend.QuantizeInt8)); err == nil {
 			updated++
@@ -89,9 +87,7 @@ func TestCreateGivenUp(t *testing.T) {
 	made := 0
 	for n := range 12 {
 		b, err := Open(t.TempDir(), Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		err = on(b).Create(newCountdown(t.Context(), n), "docs", settings(""))
 		if err == nil {
 			made++
@@ -131,17 +127,11 @@ func TestChangesKeepNobodyElse(t *testing.T) {
 			l := newLibrary(t, "", 300)
 			var told notices
 			b, err := Open(l.dir, Options{RebuildFrom: 299, Notice: told.tell})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			defer b.Close()
-			if err := on(b).Create(t.Context(), "other", settings("")); err != nil {
-				t.Fatal(err)
-			}
+			must(t, on(b).Create(t.Context(), "other", settings("")))
 			c, release, err := b.collection(t.Context(), "docs") // a long call
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			defer func() {
 				if release != nil {
 					release()
@@ -150,9 +140,7 @@ func TestChangesKeepNobodyElse(t *testing.T) {
 			changed := make(chan error, 1)
 			go func() { changed <- tc.change(b) }()
 			if tc.name == "drop" {
-				if err := <-changed; err != nil {
-					t.Fatal(err)
-				}
+				must(t, <-changed)
 				changed <- nil
 			}
 			for c.use.TryRLock() { // until the change waits for the call
@@ -185,9 +173,7 @@ func TestChangesKeepNobodyElse(t *testing.T) {
 			})
 			release()
 			release = nil
-			if err := <-changed; err != nil {
-				t.Fatal(err)
-			}
+			must(t, <-changed)
 			if tc.name == "drop" {
 				if c, err := on(b).Collection(t.Context(), "docs"); err != nil || c.Documents != 0 {
 					t.Errorf("Collection = %+v, %v", c, err)
@@ -213,14 +199,10 @@ func TestChangesKeepNobodyElse(t *testing.T) {
 func TestUnopenable(t *testing.T) {
 	l := newLibrary(t, "", 50)
 	b, err := Open(l.dir, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer b.Close()
 	dir := b.mu.byName["docs"].dir
-	if err := errors.Join(os.RemoveAll(dir), os.WriteFile(dir, nil, 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(os.RemoveAll(dir), os.WriteFile(dir, nil, 0o600)))
 	if err := on(b).Update(t.Context(), "docs", settings(backend.QuantizeInt8)); err == nil {
 		t.Fatal("the update has found a way")
 	}
@@ -233,18 +215,14 @@ func TestUnopenable(t *testing.T) {
 	if err := on(b).Create(t.Context(), "docs", settings("")); !errors.Is(err, backend.ErrCollectionExists) {
 		t.Errorf("Create: %v", err)
 	}
-	if err := os.Remove(dir); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(dir))
 	if err := on(b).Update(t.Context(), "docs", settings("")); err != nil {
 		t.Error(err)
 	}
 	if c, err := on(b).Collection(t.Context(), "docs"); err != nil || c.Documents != 50 {
 		t.Errorf("Collection = %+v, %v", c, err)
 	}
-	if err := b.Drop(t.Context(), "docs"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.Drop(t.Context(), "docs"))
 	if err := b.Drop(t.Context(), "docs"); !errors.Is(err, backend.ErrCollectionNotFound) {
 		t.Errorf("Drop again: %v", err)
 	}
@@ -258,9 +236,7 @@ func TestUnopenable(t *testing.T) {
 func TestChangesAtOnce(t *testing.T) {
 	l := newLibrary(t, "", 300)
 	b, err := Open(l.dir, Options{RebuildFrom: 100})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ctx := context.Background()
 	var callers sync.WaitGroup
 	call := func(f func(i int) error) {
@@ -297,9 +273,8 @@ func TestChangesAtOnce(t *testing.T) {
 		t.Error(err)
 	}
 	callers.Wait()
-	if b, err = Open(l.dir, Options{}); err != nil {
-		t.Fatal(err)
-	}
+	b, err = Open(l.dir, Options{})
+	must(t, err)
 	defer b.Close()
 	sound(t, b)
 }
@@ -310,13 +285,9 @@ func TestUpdateWaitsForLittle(t *testing.T) {
 	l := newLibrary(t, "", changeFrom+1)
 	var told notices
 	b, err := Open(l.dir, Options{Notice: told.tell})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer b.Close()
-	if err := on(b).Update(t.Context(), "docs", settings(backend.QuantizeInt8)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, on(b).Update(t.Context(), "docs", settings(backend.QuantizeInt8)))
 	l.exact(t, b, "right after the update")
 	b.mu.byName["docs"].rebuild.fillers.Wait()
 	told.has(t, "building the vector index in the background")
@@ -330,15 +301,11 @@ func TestSynonymsChangeInUse(t *testing.T) {
 	b := openDocs(t, Options{})
 	colour(t, b, "a", "red")
 	old, release, err := b.collection(t.Context(), "docs")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	released := sync.OnceFunc(release)
 	defer released()
 	c, err := on(b).Collection(t.Context(), "docs")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, step := range []struct {
 		rules []string
 		found int
@@ -362,9 +329,7 @@ func TestSynonymsChangeInUse(t *testing.T) {
 	}
 	released()
 	c.Config.Quantize = backend.QuantizeInt8
-	if err := on(b).Update(t.Context(), "docs", c.Config); err != nil {
-		t.Fatal(err)
-	}
+	must(t, on(b).Update(t.Context(), "docs", c.Config))
 	if m, err := on(b).Words(t.Context(), "docs", backend.Words{Text: "crimson"}, 10, nil); err != nil || m.Total != 1 || b.mu.byName["docs"] == old {
 		t.Errorf("with another graph: %d documents, %v", m.Total, err)
 	}
@@ -376,9 +341,7 @@ func TestWeightsChangeInUse(t *testing.T) {
 	b := openDocs(t, Options{})
 	colour(t, b, "a", "red")
 	c, err := on(b).Collection(t.Context(), "docs")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	update := func(m mapping.Mapping) {
 		t.Helper()
 		c.Config.Mapping = m
@@ -391,9 +354,7 @@ func TestWeightsChangeInUse(t *testing.T) {
 	first := b.mu.byName["docs"]
 	update(mapping.Mapping{"text": {Type: mapping.Text}})
 	old, release, err := b.collection(t.Context(), "docs")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer release()
 	if old == first {
 		t.Error("a field with an entry of its own: the collection was not opened again")

@@ -43,27 +43,25 @@ func (b *Backend) problems(ctx context.Context, deep bool) ([]backend.Problem, e
 	if err != nil {
 		return nil, err
 	}
-	for _, c := range collections {
-		if c.Damaged != "" {
-			out = append(out, backend.Problem{Where: "collection " + c.Name, What: "cannot be opened, and its indexes are not checked: " + c.Damaged})
-		}
-	}
-	for _, name := range b.openNames() {
-		c, release, err := b.collection(ctx, name)
-		if errors.Is(err, backend.ErrCollectionNotFound) {
+	for _, info := range collections {
+		r := report{where: "collection " + info.Name}
+		c, release, err := b.collection(ctx, info.Name)
+		var damaged *backend.DamagedError
+		switch {
+		case errors.Is(err, backend.ErrCollectionNotFound):
 			continue // dropped since
-		}
-		if err != nil {
+		case errors.As(err, &damaged):
+			r.add("cannot be opened, and its indexes are not checked: %s", damaged.Damage)
+		case err != nil:
 			return out, err
-		}
-		r := report{where: "collection " + name}
-		err = c.check(ctx, deep, &r)
-		release()
-		if errors.Is(err, store.ErrNoCollection) {
-			continue // dropped meanwhile
-		}
-		if err != nil {
-			return out, err
+		default:
+			err = c.check(ctx, deep, &r)
+			if release(); errors.Is(err, store.ErrNoCollection) {
+				continue // dropped meanwhile
+			}
+			if err != nil {
+				return out, err
+			}
 		}
 		out = append(out, r.problems...)
 	}
@@ -116,14 +114,19 @@ func (c *collection) check(ctx context.Context, deep bool, r *report) error {
 	if m := c.stale.Load(); m != nil {
 		r.add("keyword index cannot write and lacks the changes of %d documents; it is opened again when it can", m.GetCardinality())
 	}
-	if c.rebuild.keyword.Load() {
-		n, err := c.keyword.Count()
-		if err != nil {
-			return err
-		}
-		r.add("keyword index %s: it holds %d documents of %d", rebuilding(&c.rebuild.keywordFailed), n, documents)
-	} else if err := c.checkCounts(documents, r); err != nil {
+	indexed, err := c.keyword.Count()
+	if err != nil {
 		return err
+	}
+	if c.rebuild.keyword.Load() {
+		r.add("keyword index %s: it holds %d documents of %d", rebuilding(&c.rebuild.keywordFailed), indexed, documents)
+	} else {
+		if got, want := c.keyword.Seq(), c.seq.Load(); got != want {
+			r.add("keyword index has applied sequence %d of %d", got, want)
+		}
+		if int(indexed) != documents {
+			r.add("keyword index holds %d documents, the store %d", indexed, documents)
+		}
 	}
 	if c.rebuild.graph.Load() != nil {
 		r.add("vector index %s: it holds %d passages of %d, the others are found by a scan", rebuilding(&c.rebuild.graphFailed), c.graph.Len(), live)
@@ -183,22 +186,8 @@ func recordNumber(err error) (n uint32, ok bool) {
 	return 0, false
 }
 
-// checkCounts compares what the keyword index has applied and holds with the store.
-func (c *collection) checkCounts(documents int, r *report) error {
-	if got, want := c.keyword.Seq(), c.seq.Load(); got != want {
-		r.add("keyword index has applied sequence %d of %d", got, want)
-	}
-	if n, err := c.keyword.Count(); err != nil {
-		return err
-	} else if int(n) != documents {
-		r.add("keyword index holds %d documents, the store %d", n, documents)
-	}
-	return nil
-}
-
 // checkWords compares the documents of the keyword index, and the number of terms in each of their
-// fields, with the stored ones. It keeps a digest per document, and reads the index once more for
-// the documents that differ.
+// fields, with the stored ones. It keeps a digest per document.
 func (c *collection) checkWords(ctx context.Context, r *report) error {
 	var numbers uint32
 	err := c.store.View(ctx, c.id, func(tx *store.Tx) error { numbers = tx.Counts().NextNo; return nil })
@@ -230,7 +219,6 @@ func (c *collection) checkWords(ctx context.Context, r *report) error {
 		}
 		return digest
 	}
-	others := map[uint32]map[string]int{} // number of terms by field, of the first documents that differ
 	compare := func(d store.Document) error {
 		have := take(d.No)
 		e, err := c.split(d.No, d.Fields)
@@ -247,8 +235,8 @@ func (c *collection) checkWords(ctx context.Context, r *report) error {
 		switch {
 		case have == 0:
 			differs(d.No, "is missing")
-		case have != digestOf(seed, want) && len(others) < maxProblems:
-			others[d.No] = want
+		case have != digestOf(seed, want):
+			differs(d.No, fmt.Sprintf("has other terms than its text, %v", want))
 		}
 		return nil
 	}
@@ -267,15 +255,7 @@ func (c *collection) checkWords(ctx context.Context, r *report) error {
 			differs(uint32(no), "is in no store")
 		}
 	}
-	if len(others) == 0 {
-		return nil
-	}
-	return c.keyword.Lengths(ctx, func(no uint32, terms map[string]int) error {
-		if want, ok := others[no]; ok {
-			differs(no, fmt.Sprintf("has terms %v, its text %v", terms, want))
-		}
-		return nil
-	})
+	return nil
 }
 
 // digestOf returns a digest, never 0, of the number of terms in each field.

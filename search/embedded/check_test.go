@@ -52,21 +52,17 @@ func TestCheckFindsDifferences(t *testing.T) {
 		}, "document number 1 is in no store"},
 		{"other words", func(c *collection) error {
 			return c.keyword.Apply(ctx, []keyword.Entry{{No: 1, Text: []keyword.Field{{Name: "text", Text: "red blue green"}}}}, c.seq.Load())
-		}, "document number 1 has terms map[text:3], its text map[text:1]"},
+		}, "document number 1 has other terms than its text, map[text:1]"},
 		{"words in another field", func(c *collection) error {
 			return c.keyword.Apply(ctx, []keyword.Entry{{No: 1, Text: []keyword.Field{{Name: "title", Text: "one"}}}}, c.seq.Load())
-		}, "document number 1 has terms map[title:1], its text map[text:1]"},
+		}, "document number 1 has other terms than its text, map[text:1]"},
 		{"behind", func(c *collection) error { c.seq.Add(1); return nil }, "has applied sequence"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			b, c := openThree(t)
-			if err := tc.damage(c); err != nil {
-				t.Fatal(err)
-			}
+			must(t, tc.damage(c))
 			problems, err := on(b).Problems(ctx, true)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			var all strings.Builder
 			for _, p := range problems {
 				all.WriteString(p.Where + ": " + p.What + "\n")

@@ -96,7 +96,7 @@ func (b *Backend) openCollection(ctx context.Context, sc store.Collection, rebui
 	if err := os.MkdirAll(c.dir, 0o700); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(c.loadSlots(ctx), c.verifyLog(ctx)); err != nil {
+	if err := c.loadSlots(ctx); err != nil {
 		return nil, err
 	}
 	if err = c.openGraph(ctx); err == nil {
@@ -192,20 +192,6 @@ func (c *collection) loadSlots(ctx context.Context) error {
 			return load(d)
 		})
 	})
-}
-
-// verifyLog reads the change log, because damage of it must be noticed even if no index needs the
-// log. What needs a damaged change reports it.
-func (c *collection) verifyLog(ctx context.Context) error {
-	var trimmed uint64
-	err := c.store.View(ctx, c.id, func(tx *store.Tx) error { trimmed = tx.Trimmed(); return nil })
-	if err == nil {
-		err = c.store.Changes(ctx, c.id, trimmed, func(store.Change) error { return nil })
-	}
-	if isLogDamage(err) {
-		return nil
-	}
-	return err
 }
 
 func (c *collection) counts() (documents, passages int, seq uint64) {

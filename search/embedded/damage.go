@@ -109,29 +109,39 @@ func (c *collection) documentDamage(tx *store.Tx, err error) (n uint32, text str
 	if !ok {
 		return 0, ""
 	}
-	var no uint32
-	var id, part string
-	find := func(tx *store.Tx) error {
-		if no, id, part = tx.Owner(ce); no == 0 {
-			return store.ErrNotFound
-		}
-		_, err := tx.HeadByNo(no)
-		return err
-	}
-	var findErr error
-	if tx != nil {
-		findErr = find(tx)
-	} else {
-		findErr = c.store.View(context.Background(), c.id, find)
-	}
-	if findErr != nil {
+	no, text, err := owner(c.store, c.id, tx, ce)
+	if err != nil || no == 0 {
 		return n, ""
 	}
-	text = fmt.Sprintf("document %q, %s: %v", id, part, ce)
 	if c.damage.note(no, text) {
 		c.warn("a document is damaged and left out of searches; put it again, or delete it: %s", text)
 	}
 	return n, text
+}
+
+// owner returns the number of the document that a corrupt record belongs to, 0 for none, and a
+// description of the damage. err is not nil if the document itself cannot be read.
+func owner(st *store.Store, collection uint32, tx *store.Tx, ce *store.CorruptError) (no uint32, text string, err error) {
+	var id, part string
+	find := func(tx *store.Tx) error {
+		no, id, part = tx.Owner(ce)
+		_, err := tx.HeadByNo(no)
+		return err
+	}
+	if tx != nil {
+		err = find(tx)
+	} else {
+		err = st.View(context.Background(), collection, find)
+	}
+	switch {
+	case no == 0:
+		text = ce.Error()
+	case id == "":
+		text = fmt.Sprintf("document number %d, %s: %v", no, part, ce)
+	default:
+		text = fmt.Sprintf("document %q, %s: %v", id, part, ce)
+	}
+	return no, text, err
 }
 
 // skipDamaged calls scan with the number of the first record to read, and again behind each damaged

@@ -37,14 +37,10 @@ func TestDamagedDocumentIsLeftOut(t *testing.T) {
 			dir := damagedFolder(t, tt.value, true)
 			var alarms notices
 			b, err := Open(dir, Options{RebuildFrom: tt.from, Alarm: alarms.tell})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			defer func() { b.Close() }()
 			if tt.quantize != "" {
-				if err := on(b).Update(ctx, "bad", backend.Config{Dimension: 2, Language: "en", Quantize: tt.quantize, Payload: json.RawMessage("{}")}); err != nil {
-					t.Fatal(err)
-				}
+				must(t, on(b).Update(ctx, "bad", backend.Config{Dimension: 2, Language: "en", Quantize: tt.quantize, Payload: json.RawMessage("{}")}))
 			}
 			served := func(when string) {
 				t.Helper()
@@ -69,13 +65,10 @@ func TestDamagedDocumentIsLeftOut(t *testing.T) {
 			c := b.mu.byName["bad"]
 			c.rebuild.fillers.Wait()
 			served("opened")
-			if err := b.Close(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, b.Close())
 			alarms = notices{}
-			if b, err = Open(dir, Options{RebuildFrom: tt.from, Alarm: alarms.tell}); err != nil {
-				t.Fatal(err)
-			}
+			b, err = Open(dir, Options{RebuildFrom: tt.from, Alarm: alarms.tell})
+			must(t, err)
 			b.mu.byName["bad"].rebuild.fillers.Wait()
 			served("opened again")
 			if tt.words == 2 {
@@ -113,9 +106,7 @@ func TestDamageAmongSearches(t *testing.T) {
 	dir := damagedFolder(t, theFields, false)
 	var alarms notices
 	b, err := Open(dir, Options{Alarm: alarms.tell})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer b.Close()
 	b.mu.byName["bad"].damage = damage{} // as if it were not known
 	docs, err := on(b).Documents(t.Context(), "bad", []backend.Ref{1, 2, 3})
@@ -137,56 +128,36 @@ func TestDamagedChange(t *testing.T) {
 	for _, gone := range []bool{false, true} {
 		dir := t.TempDir()
 		b, err := Open(dir, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := on(b).Create(t.Context(), "docs", backend.Config{Dimension: 2, Language: "en", Payload: json.RawMessage("{}")}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
+		must(t, on(b).Create(t.Context(), "docs", backend.Config{Dimension: 2, Language: "en", Payload: json.RawMessage("{}")}))
 		if _, err := b.Changes(t.Context(), backend.ChangesRequest{Collection: "docs", Keep: true}); err != nil {
 			t.Fatal(err)
 		}
 		colour(t, b, "d0", "red")
 		indexes, before := filepath.Join(dir, indexFolder), filepath.Join(dir, "before")
-		if err := b.Close(); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.CopyFS(before, os.DirFS(indexes)); err != nil {
-			t.Fatal(err)
-		}
-		if b, err = Open(dir, Options{}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, b.Close())
+		must(t, os.CopyFS(before, os.DirFS(indexes)))
+		b, err = Open(dir, Options{})
+		must(t, err)
 		if _, err := b.Changes(t.Context(), backend.ChangesRequest{Collection: "docs", Keep: true}); err != nil {
 			t.Fatal(err)
 		}
 		colour(t, b, "d1", "blue")
-		if err := b.Close(); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.RemoveAll(indexes); err != nil {
-			t.Fatal(err)
-		}
+		must(t, b.Close())
+		must(t, os.RemoveAll(indexes))
 		if !gone {
-			if err := os.Rename(before, indexes); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Rename(before, indexes))
 		}
 		path := filepath.Join(dir, "searchd.db")
 		file, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		change := []byte("\x01\x02\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x01\x00\x00\x00\x02\x00d1")
 		if !bytes.Contains(file, change) {
 			t.Fatal("the store does not hold the change")
 		}
-		if err := os.WriteFile(path, bytes.ReplaceAll(file, change, bytes.Repeat([]byte("#"), len(change))), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if b, err = Open(dir, Options{}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, bytes.ReplaceAll(file, change, bytes.Repeat([]byte("#"), len(change))), 0o600))
+		b, err = Open(dir, Options{})
+		must(t, err)
 		for word, want := range map[string]string{"red": "d0", "blue": "d1"} {
 			if byValue, byWord, partial := coloured(t, b, word); byValue != want || byWord != want || partial {
 				t.Errorf("%s is %q by value, %q by word, partial %t", word, byValue, byWord, partial)
@@ -201,9 +172,8 @@ func TestDamagedChange(t *testing.T) {
 		if err := b.Close(); err != nil { // the log goes
 			t.Fatal(err)
 		}
-		if b, err = Open(dir, Options{}); err != nil {
-			t.Fatal(err)
-		}
+		b, err = Open(dir, Options{})
+		must(t, err)
 		sound(t, b)
 		b.Close()
 	}

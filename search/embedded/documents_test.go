@@ -35,9 +35,7 @@ func TestFoundWhileReplaced(t *testing.T) {
 				o.RebuildFrom = 1
 			}
 			b, err := Open(l.dir, o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			defer b.Close()
 			c := b.mu.byName["docs"]
 			if tc.rebuild {
@@ -48,14 +46,10 @@ func TestFoundWhileReplaced(t *testing.T) {
 			}
 			stays := l.vector["d7"]
 			docs, err := on(b).Lookup(t.Context(), "docs", []string{"d7"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			refs := []backend.Ref{docs[0].Ref}
 			sel, err := b.Select(t.Context(), backend.SelectRequest{Collection: "docs"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			var asked, lost [4]atomic.Int64
 			done := make(chan struct{})
 			var searchers sync.WaitGroup
@@ -126,21 +120,16 @@ func TestReplaceFails(t *testing.T) {
 		t.Run(quantize, func(t *testing.T) {
 			l := newLibrary(t, quantize, 50)
 			b, err := Open(l.dir, Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			l.failIndex(t, b, []backend.Write{l.write("d1"), l.write("d2"), l.write("new"), {ID: "d3", Delete: true}})
 			delete(l.vector, "d3")
 			if n := b.mu.byName["docs"].graph.Len(); n != 47 {
 				t.Errorf("the graph holds %d passages, want the 47 that no write named", n)
 			}
 			l.churn(t, b)
-			if err := b.Close(); err != nil {
-				t.Fatal(err)
-			}
-			if b, err = Open(l.dir, Options{}); err != nil {
-				t.Fatal(err)
-			}
+			must(t, b.Close())
+			b, err = Open(l.dir, Options{})
+			must(t, err)
 			defer b.Close()
 			l.exact(t, b, "opened again")
 			sound(t, b)
@@ -154,27 +143,18 @@ func TestDeletionsAreSaved(t *testing.T) {
 	for _, killed := range []bool{false, true} {
 		l := newLibrary(t, "", 20)
 		b, err := Open(l.dir, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		l.apply(t, b, []backend.Write{{ID: "d3", Delete: true}, {ID: "d4", Delete: true}})
 		if killed {
 			b.mu.byName["docs"].discard()
-			if err := b.store.Close(); err != nil {
-				t.Fatal(err)
-			}
-			if b, err = Open(l.dir, Options{}); err != nil {
-				t.Fatal(err)
-			}
+			must(t, b.store.Close())
+			b, err = Open(l.dir, Options{})
+			must(t, err)
 		}
 		c := b.mu.byName["docs"]
-		if err := b.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, b.Close())
 		g, meta, err := hnsw.ReadSnapshot(filepath.Join(c.dir, graphFile), c.graphOptions())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		g.Close()
 		if want := c.seq.Load(); meta.Seq != want {
 			t.Errorf("killed %t: the graph is saved up to %d of %d", killed, meta.Seq, want)

@@ -30,9 +30,7 @@ func TestErrorsOfTheStore(t *testing.T) {
 		"ErrDimension": {store.ErrDimension, none}, "ErrFull": {store.ErrFull, none},
 	}
 	file, err := parser.ParseFile(token.NewFileSet(), "../../store/errors.go", nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	seen := 0
 	ast.Inspect(file, func(n ast.Node) bool {
 		spec, ok := n.(*ast.ValueSpec)

@@ -25,40 +25,29 @@ func TestAsideInEveryWay(t *testing.T) {
 		{"of an index without such fields", Options{}, func(t *testing.T, l *library, seq uint64, identity string) {
 			l.lose(t, keywordFolder)
 			x, err := keyword.Open(filepath.Join(l.dir, "indexes", "00000001", keywordFolder), keyword.Options{Language: "en", Identity: identity})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			var entries []keyword.Entry
 			for no := range uint32(4) {
 				entries = append(entries, keyword.Entry{No: no, Text: []keyword.Field{{Name: "text", Text: "word"}}})
 			}
-			if err := x.Apply(t.Context(), entries, seq); err != nil {
-				t.Fatal(err)
-			}
-			if err := x.Close(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, x.Apply(t.Context(), entries, seq))
+			must(t, x.Close())
 		}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			l := newLibrary(t, "", 3)
 			b, err := Open(l.dir, Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			w := l.write("aside")
 			w.Fields = json.RawMessage(`{"text":"word","notes":"owes me a ladder","tags":["step ladder","tall"]}`)
 			l.apply(t, b, []backend.Write{w})
 			c := b.mu.byName["docs"]
 			id := c.store.ID()
 			seq := c.seq.Load()
-			if err := b.Close(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, b.Close())
 			tc.damage(t, l, seq, hex.EncodeToString(id[:]))
-			if b, err = Open(l.dir, tc.o); err != nil {
-				t.Fatal(err)
-			}
+			b, err = Open(l.dir, tc.o)
+			must(t, err)
 			defer b.Close()
 			b.mu.byName["docs"].rebuild.fillers.Wait()
 			if n := l.words(t, b, "ladder"); n != 1 {

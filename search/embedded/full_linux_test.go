@@ -24,9 +24,7 @@ func alone(t *testing.T) bool {
 		return true
 	}
 	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	cmd := exec.Command(exe, "-test.run", "^"+t.Name()+"$", "-test.v")
 	cmd.Env = append(os.Environ(), "SEARCHD_EMBEDDED_FULL=1")
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -48,18 +46,12 @@ func fill(t *testing.T) (giveBack func()) {
 	t.Helper()
 	signal.Ignore(syscall.SIGXFSZ)
 	var before syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &before); err != nil {
-		t.Fatal(err)
-	}
+	must(t, syscall.Getrlimit(syscall.RLIMIT_FSIZE, &before))
 	limit := before
 	limit.Cur = 1
-	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
-		t.Fatal(err)
-	}
+	must(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit))
 	return func() {
-		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &before); err != nil {
-			t.Fatal(err)
-		}
+		must(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &before))
 	}
 }
 
@@ -74,9 +66,7 @@ func TestOpensWithoutRoom(t *testing.T) {
 	var err error
 	c := b.mu.byName["docs"]
 	colour(t, b, "first", "red")
-	if err := c.keyword.Sync(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.keyword.Sync(t.Context()))
 	giveBack := breakKeyword(t, b, c)
 	writes := make([]backend.Write, 8*blockDocuments) // more than may wait for the disk
 	for i := range writes {
@@ -119,9 +109,7 @@ func TestNoRoomForAnIndex(t *testing.T) {
 		t.Errorf("the folder is there: %v", err)
 	}
 	x, err := keyword.Open(dir, keyword.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	x.Close()
 }
 
@@ -129,14 +117,10 @@ func TestNoRoomForAnIndex(t *testing.T) {
 // it is not called unknown from then on.
 func TestUpdateKeepsTheName(t *testing.T) {
 	b, err := Open(t.TempDir(), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() { b.Close() }()
 	config := backend.Config{Dimension: 2, Language: "en", Payload: json.RawMessage("{}")}
-	if err := on(b).Create(t.Context(), "docs", config); err != nil {
-		t.Fatal(err)
-	}
+	must(t, on(b).Create(t.Context(), "docs", config))
 	c := b.mu.byName["docs"]
 	giveBack := breakKeyword(t, b, c)
 	giveBack()
@@ -153,9 +137,7 @@ func TestUpdateKeepsTheName(t *testing.T) {
 		t.Errorf("Words = %v, want ErrDamaged", err)
 	}
 	release()
-	if err := on(b).Update(t.Context(), "docs", config); err != nil {
-		t.Fatal(err)
-	}
+	must(t, on(b).Update(t.Context(), "docs", config))
 	if _, byWord, partial := coloured(t, b, "grey"); byWord != "unseen" || partial {
 		t.Errorf("grey is %q, partial %t", byWord, partial)
 	}
@@ -175,9 +157,7 @@ func TestCreateWithoutRoom(t *testing.T) {
 		}
 	}})
 	dir := b.folder(b.mu.byName["docs"].id + 1)
-	if err := errors.Join(os.Mkdir(dir, 0o755), os.WriteFile(filepath.Join(dir, graphFile), []byte("no graph"), 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(os.Mkdir(dir, 0o755), os.WriteFile(filepath.Join(dir, graphFile), []byte("no graph"), 0o600)))
 	config := backend.Config{Dimension: 2, Language: "en", Payload: json.RawMessage("{}")}
 	err := on(b).Create(t.Context(), "more", config)
 	giveBack()
@@ -204,25 +184,17 @@ func TestServesWithoutRoomForAnIndex(t *testing.T) {
 	}
 	var told notices
 	b, err := Open(t.TempDir(), Options{Notice: told.tell})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() { b.Close() }()
 	for _, name := range []string{"other", "docs"} {
-		if err := on(b).Create(t.Context(), name, backend.Config{Dimension: 2, Language: "en", Payload: json.RawMessage("{}")}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, on(b).Create(t.Context(), name, backend.Config{Dimension: 2, Language: "en", Payload: json.RawMessage("{}")}))
 	}
 	colour(t, b, "first", "red")
 	for name, c := range b.mu.byName {
-		if err := c.close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.close())
 		delete(b.mu.byName, name)
 		if name == "docs" {
-			if err := os.RemoveAll(filepath.Join(c.dir, keywordFolder)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.RemoveAll(filepath.Join(c.dir, keywordFolder)))
 		}
 	}
 	withoutRoom(t, func() { err = b.openAll(t.Context()) })
@@ -262,9 +234,7 @@ func TestClosesWithoutRoom(t *testing.T) {
 	}
 	told.has(t, "no space to save the indexes")
 	delete(b.mu.byName, "docs")
-	if err := b.openAll(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.openAll(t.Context()))
 	if _, byWord, partial := coloured(t, b, "red"); byWord != "first" || partial {
 		t.Errorf("red is %q, partial %t", byWord, partial)
 	}
@@ -275,11 +245,7 @@ func TestClosesWithoutRoom(t *testing.T) {
 func withoutIndexes(t *testing.T, b *Backend, f func()) {
 	t.Helper()
 	folder := filepath.Join(b.dir, indexFolder)
-	if err := errors.Join(os.RemoveAll(folder), os.WriteFile(folder, nil, 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(os.RemoveAll(folder), os.WriteFile(folder, nil, 0o600)))
 	f()
-	if err := os.Remove(folder); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(folder))
 }

@@ -21,16 +21,12 @@ func TestLostStore(t *testing.T) {
 	var told []string
 	o := Options{Notice: func(text string) { told = append(told, text) }}
 	b, err := Open(l.dir, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var backup bytes.Buffer
 	if _, err := b.Backup(t.Context(), &backup); err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(b.Close(), os.Remove(filepath.Join(l.dir, "searchd.db")), os.Mkdir(filepath.Join(l.dir, "ingest"), 0o755)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(b.Close(), os.Remove(filepath.Join(l.dir, "searchd.db")), os.Mkdir(filepath.Join(l.dir, "ingest"), 0o755)))
 	before := files(t, l.dir)
 	for name, open := range map[string]func() error{
 		"Open":      func() error { _, err := Open(l.dir, o); return err },
@@ -44,25 +40,19 @@ func TestLostStore(t *testing.T) {
 			t.Errorf("%s left %q of %q", name, after, before)
 		}
 	}
-	if err := Restore(t.Context(), &backup, l.dir, nil); err != nil {
-		t.Fatal(err)
-	}
-	if b, err = Open(l.dir, o); err != nil {
-		t.Fatal(err)
-	}
+	must(t, Restore(t.Context(), &backup, l.dir, nil))
+	b, err = Open(l.dir, o)
+	must(t, err)
 	if c, err := on(b).Collection(t.Context(), "docs"); err != nil || c.Documents != 20 {
 		t.Errorf("restored: %+v, %v", c, err)
 	}
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.Close())
 	isNew := func(text string) bool { return strings.HasPrefix(text, "new data folder") }
 	if slices.ContainsFunc(told, isNew) {
 		t.Errorf("told %q of a folder that was there", told)
 	}
-	if b, err = Open(filepath.Join(t.TempDir(), "new"), o); err != nil {
-		t.Fatal(err)
-	}
+	b, err = Open(filepath.Join(t.TempDir(), "new"), o)
+	must(t, err)
 	if err := b.Close(); err != nil || !slices.ContainsFunc(told, isNew) {
 		t.Errorf("told %q, %v, want that the folder is new", told, err)
 	}
@@ -86,34 +76,23 @@ func files(t *testing.T, dir string) (list []string) {
 func TestRestoredNotices(t *testing.T) {
 	l := newLibrary(t, "", 20)
 	b, err := Open(l.dir, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var backup bytes.Buffer
 	if _, err := b.Backup(t.Context(), &backup); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.Close())
 	dir := t.TempDir()
-	if err := Restore(t.Context(), &backup, dir, nil); err != nil {
-		t.Fatal(err)
-	}
+	must(t, Restore(t.Context(), &backup, dir, nil))
 	kept := filepath.Join(dir, indexFolder, "00000001", keywordFolder+quarantineMark+"20200101T000000")
-	if err := os.MkdirAll(kept, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(kept, 0o755))
 	var told []string
-	if b, err = Open(dir, Options{Notice: func(text string) { told = append(told, text) }}); err != nil {
-		t.Fatal(err)
-	}
+	b, err = Open(dir, Options{Notice: func(text string) { told = append(told, text) }})
+	must(t, err)
 	if problems, err := on(b).Problems(t.Context(), true); err != nil || len(problems) > 0 {
 		t.Errorf("Check = %v, %v", problems, err)
 	}
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.Close())
 	if len(told) != 2 || !strings.Contains(told[0], "vector index is rebuilt from the store") || !strings.Contains(told[1], "keyword index is rebuilt from the store") {
 		t.Errorf("told %q, want that the two indexes are rebuilt", told)
 	}
@@ -133,9 +112,7 @@ func TestOneCopySetAside(t *testing.T) {
 	graph := filepath.Join(dir, indexFolder, "00000001", graphFile)
 	oldGraph, oldIndexes := graph+quarantineMark+"20200101T000000", filepath.Join(dir, indexFolder+quarantineMark+"20200101T000000")
 	err = errors.Join(err, os.WriteFile(graph, []byte("no graph"), 0o600), os.Mkdir(oldGraph, 0o700), os.Mkdir(oldIndexes, 0o700))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if b, err = Open(dir, Options{}); err == nil {
 		err = b.Close()
 	}

@@ -81,18 +81,8 @@ func RollBack(dir string) (done bool, err error) {
 // Compact rewrites the store of a data folder that no process uses without its free pages, and
 // returns its bytes before and after. The derived indexes stay as they are.
 func Compact(ctx context.Context, dir string) (before, after int64, err error) {
-	err = offline(dir, store.Options{}, func(s *store.Store) (err error) {
-		if before, err = s.Size(); err != nil {
-			return err
-		}
-		if err := s.Compact(ctx); err != nil {
-			after = before
-			return err
-		}
-		after, err = s.Size()
-		return err
-	})
-	return before, after, err
+	before, after, err = store.Compact(ctx, dir, store.Options{})
+	return before, after, translate(err)
 }
 
 // QuarantineIndexes renames the derived indexes of a data folder that no process uses, so that the

@@ -19,16 +19,10 @@ func TestNobodyElseReads(t *testing.T) {
 	defer syscall.Umask(syscall.Umask(0))
 	dir := filepath.Join(t.TempDir(), "made", "data")
 	b, err := Open(dir, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := on(b).Create(t.Context(), "docs", backend.Config{Dimension: 2, Language: "en", Payload: json.RawMessage("{}")}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, on(b).Create(t.Context(), "docs", backend.Config{Dimension: 2, Language: "en", Payload: json.RawMessage("{}")}))
 	colour(t, b, "a", "red")
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.Close())
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -43,9 +37,7 @@ func TestNobodyElseReads(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, "searchd.db")
-	if err := os.Chmod(path, 0o640); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chmod(path, 0o640))
 	if _, _, err := Compact(t.Context(), dir); err != nil {
 		t.Fatal(err)
 	}

@@ -23,9 +23,7 @@ var refused = json.RawMessage(`{"text":"word","deep":` + strings.Repeat(`{"a":`,
 func (l *library) words(t *testing.T, b *Backend, word string) int {
 	t.Helper()
 	found, err := on(b).Words(t.Context(), "docs", backend.Words{Text: word}, 1000, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return found.Total
 }
 
@@ -47,20 +45,15 @@ func TestRefusedDocument(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			l := newLibrary(t, "", 3)
 			b, err := Open(l.dir, Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			was, bad, other := l.write("d1"), l.write("bad"), l.write("other")
 			was.Fields, bad.Fields = refused, refused
 			l.apply(t, b, []backend.Write{was, bad, other})
 			l.add(t, b, 1)
-			if err := b.Close(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, b.Close())
 			tc.damage(l)
-			if b, err = Open(l.dir, tc.o); err != nil {
-				t.Fatal(err)
-			}
+			b, err = Open(l.dir, tc.o)
+			must(t, err)
 			defer b.Close()
 			b.mu.byName["docs"].rebuild.fillers.Wait()
 			if n := l.words(t, b, "word"); n != 6 {
@@ -82,9 +75,7 @@ func TestRefusedDocument(t *testing.T) {
 func TestUnreadableEntry(t *testing.T) {
 	l := newLibrary(t, "", 1)
 	b, err := Open(l.dir, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer b.Close()
 	var told notices
 	c := b.mu.byName["docs"]
@@ -99,9 +90,7 @@ func TestUnreadableEntry(t *testing.T) {
 func TestRefusedReplay(t *testing.T) {
 	l := newLibrary(t, "", 3)
 	s, err := store.Open(l.dir, store.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	v := l.unit()
 	for _, w := range []store.Write{{ID: "bad", Fields: refused}, {ID: "other", Fields: json.RawMessage(`{"text":"word"}`)}} {
 		w.Passages, w.Vectors = []store.Passage{{Field: "text", End: 4}}, [][]float32{v}
@@ -109,13 +98,9 @@ func TestRefusedReplay(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Close())
 	b, err := Open(l.dir, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer b.Close()
 	if n := l.words(t, b, "word"); n != 5 {
 		t.Errorf("%d documents have the word, want 5", n)
@@ -130,9 +115,7 @@ func (l *library) failIndex(t *testing.T, b *Backend, writes []backend.Write) {
 	defer c.write.Unlock()
 	before := c.seq.Load()
 	outcomes, seq, err := c.store.Apply(t.Context(), c.id, storeWrites(writes))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	c.seq.Store(seq)
 	ended, end := context.WithCancel(t.Context())
 	end()
@@ -147,9 +130,7 @@ func (l *library) failIndex(t *testing.T, b *Backend, writes []backend.Write) {
 func TestNoHoles(t *testing.T) {
 	l := newLibrary(t, "", 20)
 	b, err := Open(l.dir, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	l.failIndex(t, b, []backend.Write{l.write("late"), l.write("d3"), {ID: "d4", Delete: true}})
 	delete(l.vector, "d4")
 	l.add(t, b, 5)
@@ -157,12 +138,9 @@ func TestNoHoles(t *testing.T) {
 	if have, committed := c.keyword.Seq(), c.seq.Load(); have != committed-8 {
 		t.Errorf("the keyword index says that it has applied %d of %d, want %d", have, committed, committed-8)
 	}
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if b, err = Open(l.dir, Options{}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.Close())
+	b, err = Open(l.dir, Options{})
+	must(t, err)
 	defer b.Close()
 	l.exact(t, b, "opened again")
 	if n := l.words(t, b, "word"); n != len(l.vector) {
@@ -177,18 +155,14 @@ func TestNoHolesInRebuild(t *testing.T) {
 	l := newLibrary(t, "", 20)
 	l.lose(t, keywordFolder)
 	b, err := Open(l.dir, Options{RebuildFrom: 10})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	c := b.mu.byName["docs"]
 	c.rebuild.fillers.Wait()
 	if c.rebuild.keyword.Load() {
 		t.Fatal("the keyword index is not built")
 	}
 	c.end() // what looks after the index, too
-	if err := c.keyword.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.keyword.Close())
 	c.rebuildFrom = 1
 	if err := c.rebuildKeyword(t.Context(), nil); err != nil || !c.rebuild.keyword.Load() {
 		t.Fatal(err)
@@ -197,12 +171,9 @@ func TestNoHolesInRebuild(t *testing.T) {
 	if err := c.addDocuments(t.Context()); !errors.Is(err, errBehind) || c.keyword.Seq() != 0 {
 		t.Errorf("addDocuments = %v, sequence number %d", err, c.keyword.Seq())
 	}
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if b, err = Open(l.dir, Options{}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.Close())
+	b, err = Open(l.dir, Options{})
+	must(t, err)
 	defer b.Close()
 	sound(t, b)
 }
@@ -213,9 +184,7 @@ func TestSavedLater(t *testing.T) {
 	l := newLibrary(t, "", 20)
 	var alarms notices
 	b, err := Open(l.dir, Options{Alarm: alarms.tell})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer b.Close()
 	c := b.mu.byName["docs"]
 	saved := func(written int) bool {
@@ -226,22 +195,16 @@ func TestSavedLater(t *testing.T) {
 		l.add(t, b, 1)
 		sound(t, b)
 		_, meta, err := hnsw.ReadSnapshot(filepath.Join(c.dir, graphFile), c.graphOptions())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return meta.Seq == c.seq.Load()
 	}
 	blocked := filepath.Join(c.dir, graphFile+".tmp")
-	if err := os.Mkdir(blocked, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(blocked, 0o700))
 	if saved(snapshotEvery) {
 		t.Fatal("the graph is saved over a folder")
 	}
 	alarms.has(t, "cannot be saved")
-	if err := os.Remove(blocked); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(blocked))
 	if saved(0) {
 		t.Error("it is tried again at once")
 	}

@@ -31,7 +31,11 @@ func (b *Backend) quarantine(sc store.Collection, cause error) *quarantined {
 	err := json.Unmarshal(sc.Settings, &q.config)
 	report := b.notice
 	if errors.Is(cause, store.ErrCorrupt) {
-		if q.reason = b.damageText(sc.ID, cause); sc.Settings != nil && err != nil {
+		q.reason = cause.Error()
+		if ce := (*store.CorruptError)(nil); errors.As(cause, &ce) {
+			_, q.reason, _ = owner(b.store, sc.ID, nil, ce)
+		}
+		if sc.Settings != nil && err != nil {
 			q.reason += fmt.Sprintf("; settings: %v", err)
 		}
 	} else {
@@ -122,25 +126,4 @@ func (b *Backend) quarantineUnread(d store.DamagedCollection) {
 		name = fmt.Sprintf("damaged-%d%s", d.ID, n)
 	}
 	b.setCollection(name, nil, b.quarantine(store.Collection{ID: d.ID, Name: name}, d.Err))
-}
-
-// damageText describes an error, with the document that a corrupt record belongs to.
-func (b *Backend) damageText(collection uint32, err error) string {
-	var ce *store.CorruptError
-	if !errors.As(err, &ce) {
-		return err.Error()
-	}
-	var no uint32
-	var id, part string
-	viewErr := b.store.View(context.Background(), collection, func(tx *store.Tx) error {
-		no, id, part = tx.Owner(ce)
-		return nil
-	})
-	switch {
-	case viewErr != nil || no == 0:
-		return err.Error()
-	case id == "":
-		return fmt.Sprintf("document number %d, %s: %v", no, part, err)
-	}
-	return fmt.Sprintf("document %q, %s: %v", id, part, err)
 }

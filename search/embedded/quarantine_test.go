@@ -23,14 +23,10 @@ func damagedFolder(t *testing.T, value func(vector []byte, fields []byte) []byte
 	t.Helper()
 	dir := t.TempDir()
 	b, err := Open(dir, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var vector []byte
 	for _, name := range []string{"good", "bad"} {
-		if err := on(b).Create(t.Context(), name, backend.Config{Dimension: 2, Language: "en", Payload: json.RawMessage("{}")}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, on(b).Create(t.Context(), name, backend.Config{Dimension: 2, Language: "en", Payload: json.RawMessage("{}")}))
 		var writes []backend.Write
 		for i, x := range []float64{0.1, 0.6, 0.7} {
 			text := fmt.Sprintf("%s text %d", name, i)
@@ -48,25 +44,17 @@ func damagedFolder(t *testing.T, value func(vector []byte, fields []byte) []byte
 			t.Fatal(err)
 		}
 	}
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.Close())
 	path := filepath.Join(dir, "searchd.db")
 	file, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	old := value(vector, []byte("bad text 1"))
 	if !bytes.Contains(file, old) {
 		t.Fatalf("the store does not hold %q", old)
 	}
-	if err := os.WriteFile(path, bytes.ReplaceAll(file, old, bytes.Repeat([]byte("#"), len(old))), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, bytes.ReplaceAll(file, old, bytes.Repeat([]byte("#"), len(old))), 0o600))
 	if without {
-		if err := os.RemoveAll(filepath.Join(dir, indexFolder)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.RemoveAll(filepath.Join(dir, indexFolder)))
 	}
 	return dir
 }
@@ -93,9 +81,7 @@ func TestDamagedCollectionIsSetApart(t *testing.T) {
 			dir := damagedFolder(t, tt.value, true)
 			var notices strings.Builder
 			b, err := Open(dir, Options{Notice: func(text string) { notices.WriteString(text + "\n") }})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			defer func() { b.Close() }()
 			if !strings.Contains(notices.String(), "collection bad cannot be opened, the others can: "+tt.says) {
 				t.Errorf("notices: %s", notices.String())
@@ -127,9 +113,7 @@ func TestDamagedCollectionIsSetApart(t *testing.T) {
 			if err != nil || len(problems) != 2 || !strings.Contains(fmt.Sprint(problems), "cannot be opened") {
 				t.Errorf("Check = %v, %v", problems, err)
 			}
-			if err := b.Drop(ctx, "bad"); err != nil {
-				t.Fatal(err)
-			}
+			must(t, b.Drop(ctx, "bad"))
 			if err := on(b).Create(ctx, "bad", backend.Config{Dimension: 2, Language: "en", Payload: json.RawMessage("{}")}); err != nil {
 				t.Errorf("Create after Drop: %v", err)
 			}
@@ -145,16 +129,12 @@ func TestDamagedCollectionIsSetApart(t *testing.T) {
 func TestCheckGoesOnPastDamage(t *testing.T) {
 	ctx := t.Context()
 	b, err := Open(damagedFolder(t, theVector, false), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer b.Close()
 	b.mu.byName["bad"].graph.Delete(0)
 	b.mu.byName["bad"].graph.Delete(2)
 	problems, err := on(b).Problems(ctx, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	said := fmt.Sprint(problems)
 	for _, want := range []string{`collection "bad": document "d1": vector of passage 0: `, "slot 0 is missing or differs", "slot 2 is missing or differs", "holds 1 passages, the store 3"} {
 		if !strings.Contains(said, want) {
@@ -183,9 +163,7 @@ func TestDropDamaged(t *testing.T) {
 			t.Errorf("%s: dropped %q, want %s", name, dropped, want)
 		}
 		b, err := Open(dir, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if found, err := on(b).Problems(t.Context(), true); err != nil || len(found) < problems || len(found) > 2*problems {
 			t.Errorf("%s: Check = %v, %v", name, found, err)
 		}
@@ -199,9 +177,7 @@ func TestDropDamaged(t *testing.T) {
 // TestNameOfUnread gives a collection whose name cannot be read one that nobody has.
 func TestNameOfUnread(t *testing.T) {
 	b := openDocs(t, Options{})
-	if err := on(b).Create(t.Context(), "damaged-7", settings("")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, on(b).Create(t.Context(), "damaged-7", settings("")))
 	for range 2 {
 		b.quarantineUnread(store.DamagedCollection{ID: 7, Err: errors.New("torn")})
 	}
@@ -226,9 +202,7 @@ func TestOpenedSince(t *testing.T) {
 // tried no more, and says so.
 func TestDamagedSince(t *testing.T) {
 	b, err := Open(damagedFolder(t, theRecord, true), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() { b.Close() }()
 	id := b.mu.quarantined["bad"].id
 	a := &quarantined{id: id, name: "bad", config: backend.Config{Language: "en"}, reason: "nothing is lost"}

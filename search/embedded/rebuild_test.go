@@ -33,17 +33,11 @@ func newLibrary(t *testing.T, quantize string, documents int) *library {
 	t.Helper()
 	l := &library{dir: t.TempDir(), r: rand.New(rand.NewPCG(1, 2)), vector: map[string][]float32{}}
 	b, err := Open(l.dir, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	config := backend.Config{Dimension: libraryDim, Language: "en", Quantize: quantize, Payload: json.RawMessage("{}")}
-	if err := on(b).Create(t.Context(), "docs", config); err != nil {
-		t.Fatal(err)
-	}
+	must(t, on(b).Create(t.Context(), "docs", config))
 	l.add(t, b, documents)
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.Close())
 	return l
 }
 
@@ -117,9 +111,7 @@ func (l *library) exactOf(t *testing.T, b *Backend, k int, when string) {
 	t.Helper()
 	q := l.unit()
 	found, err := on(b).Nearest(t.Context(), "docs", q, k, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var want []float64
 	for _, v := range l.vector {
 		var dot float64
@@ -153,9 +145,7 @@ func (l *library) lose(t *testing.T, names ...string) {
 		if err != nil || len(paths) != 1 {
 			t.Fatalf("%s: %v, %v", name, paths, err)
 		}
-		if err := os.RemoveAll(paths[0]); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.RemoveAll(paths[0]))
 	}
 }
 
@@ -197,9 +187,7 @@ func gated(tell func(string)) (notice func(string), open func()) {
 func indexStats(t *testing.T, b *Backend) *backend.IndexStats {
 	t.Helper()
 	s, err := b.Stats(t.Context(), backend.StatsRequest{Collection: "docs"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return s.Index
 }
 
@@ -227,9 +215,7 @@ func TestRebuildWhileServing(t *testing.T) {
 			var told notices
 			notice, goOn := gated(told.tell)
 			b, err := Open(l.dir, Options{RebuildFrom: from, Notice: notice})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			defer b.Close()
 			defer goOn()
 			c := b.mu.byName["docs"]
@@ -243,9 +229,7 @@ func TestRebuildWhileServing(t *testing.T) {
 				}
 				if during++; !checked {
 					problems, err := on(b).Problems(t.Context(), false)
-					if err != nil {
-						t.Fatal(err)
-					}
+					must(t, err)
 					for _, p := range problems {
 						checked = checked || strings.Contains(p.What, "is being rebuilt")
 					}
@@ -267,12 +251,9 @@ func TestRebuildWhileServing(t *testing.T) {
 			if resident := s.Graph.VectorBytes > 0; resident != (quantize == backend.QuantizeNone) {
 				t.Errorf("%d bytes of vectors in memory", s.Graph.VectorBytes)
 			}
-			if err := b.Close(); err != nil {
-				t.Fatal(err)
-			}
-			if b, err = Open(l.dir, Options{Notice: func(s string) { t.Errorf("after a clean end: %s", s) }}); err != nil {
-				t.Fatal(err)
-			}
+			must(t, b.Close())
+			b, err = Open(l.dir, Options{Notice: func(s string) { t.Errorf("after a clean end: %s", s) }})
+			must(t, err)
 			defer b.Close()
 			l.exact(t, b, "opened again")
 			sound(t, b)
@@ -299,17 +280,13 @@ func TestBlocksOfLargeDocuments(t *testing.T) {
 		l := newLibrary(t, "", documents)
 		l.lose(t, keywordFolder)
 		b, err := Open(l.dir, Options{RebuildFrom: from})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		b.mu.byName["docs"].rebuild.fillers.Wait()
 		sound(t, b)
 		if s := indexStats(t, b); s.KeywordRebuild || s.KeywordLag != 0 {
 			t.Errorf("%s: %+v", name, s)
 		}
-		if err := b.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, b.Close())
 	}
 }
 
@@ -327,23 +304,17 @@ func TestCloseDuringRebuild(t *testing.T) {
 		}
 		notice, goOn := gated(func(string) {})
 		b, err := Open(l.dir, Options{RebuildFrom: 500, Notice: notice})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		l.exact(t, b, "just opened")
 		l.churn(t, b)
 		if round == 0 && b.mu.byName["docs"].rebuild.graph.Load() == nil {
 			t.Error("the graph is built before the backend is closed")
 		}
 		goOn()
-		if err := b.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, b.Close())
 	}
 	b, err := Open(l.dir, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer b.Close()
 	l.exact(t, b, "at last")
 	sound(t, b)
@@ -357,28 +328,19 @@ func TestLongReplay(t *testing.T) {
 		t.Fatal(old, err)
 	}
 	snapshot, err := os.ReadFile(old[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	b, err := Open(l.dir, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	l.add(t, b, 2500)
 	l.churn(t, b)
 	b.mu.byName["docs"].write.Lock()
 	b.mu.byName["docs"].write.behind = true // as after a kill: nothing is saved, the log stays
 	b.mu.byName["docs"].write.Unlock()
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(old[0], snapshot, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.Close())
+	must(t, os.WriteFile(old[0], snapshot, 0o600))
 	var told notices
-	if b, err = Open(l.dir, Options{RebuildFrom: 1000, Notice: told.tell}); err != nil {
-		t.Fatal(err)
-	}
+	b, err = Open(l.dir, Options{RebuildFrom: 1000, Notice: told.tell})
+	must(t, err)
 	defer b.Close()
 	l.exact(t, b, "replaying")
 	l.churn(t, b)
@@ -391,24 +353,18 @@ func TestLongReplay(t *testing.T) {
 func TestQuantizeOfACollection(t *testing.T) {
 	l := newLibrary(t, "", 300)
 	b, err := Open(l.dir, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer b.Close()
 	ctx := context.Background()
 	info, err := on(b).Collection(ctx, "docs")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	info.Config.Quantize = "int4"
 	if err := on(b).Update(ctx, "docs", info.Config); !errors.Is(err, backend.ErrInvalid) {
 		t.Errorf("quantize int4: %v", err)
 	}
 	l.exact(t, b, "after a refused update")
 	info.Config.Quantize = backend.QuantizeInt8
-	if err := on(b).Update(ctx, "docs", info.Config); err != nil {
-		t.Fatal(err)
-	}
+	must(t, on(b).Update(ctx, "docs", info.Config))
 	l.exact(t, b, "with codes")
 	sound(t, b)
 	if n := b.mu.byName["docs"].graph.Memory().Vectors; n != 0 {
@@ -421,15 +377,11 @@ func TestQuantizeOfACollection(t *testing.T) {
 func TestGhosts(t *testing.T) {
 	l := newLibrary(t, "", 300)
 	b, err := Open(l.dir, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer b.Close()
 	c := b.mu.byName["docs"]
 	for i := range uint32(200) {
-		if err := c.graph.Add(10000+i, l.unit()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.graph.Add(10000+i, l.unit()))
 	}
 	for range 10 {
 		l.exact(t, b, "with ghosts")
@@ -448,9 +400,7 @@ func TestOpeningGivenUp(t *testing.T) {
 		t.Fatalf("Open = %v, %v", b, err)
 	}
 	b, err := Open(l.dir, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer b.Close()
 	if problems, err := on(b).Problems(t.Context(), true); err != nil || len(problems) > 0 {
 		t.Errorf("Check: %v, %v", problems, err)
@@ -463,24 +413,16 @@ func TestKeywordIndexOfAFailedOpening(t *testing.T) {
 	for _, documents := range []int{0, 3} {
 		l := newLibrary(t, "", documents)
 		b, err := Open(l.dir, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer b.Close()
 		c := b.mu.byName["docs"]
-		if err := c.close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.close())
 		delete(b.mu.byName, "docs")
 		sc, err := b.store.CollectionByID(c.id)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		opened := 0
 		for n := range 40 {
-			if err := os.RemoveAll(filepath.Join(c.dir, keywordFolder)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.RemoveAll(filepath.Join(c.dir, keywordFolder)))
 			c, err := b.openCollection(newCountdown(t.Context(), n), sc, 1000)
 			if err == nil {
 				opened++
@@ -501,9 +443,7 @@ func TestCheckTellsOfAFailedRebuild(t *testing.T) {
 	l := newLibrary(t, "", 20)
 	var told notices
 	b, err := Open(l.dir, Options{Alarm: told.tell})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer b.Close()
 	c := b.mu.byName["docs"]
 	behind := func(is bool) {

@@ -24,9 +24,7 @@ import (
 func breakKeyword(t *testing.T, b *Backend, c *collection) (giveBack func()) {
 	t.Helper()
 	dir := filepath.Join(c.dir, keywordFolder)
-	if err := os.Rename(dir, dir+".away"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Rename(dir, dir+".away"))
 	colour(t, b, "unseen", "grey")
 	select {
 	case <-c.keyword.Broken():
@@ -35,9 +33,7 @@ func breakKeyword(t *testing.T, b *Backend, c *collection) (giveBack func()) {
 	}
 	return func() {
 		t.Helper()
-		if err := errors.Join(os.RemoveAll(dir), os.Rename(dir+".away", dir)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(os.RemoveAll(dir), os.Rename(dir+".away", dir)))
 	}
 }
 
@@ -59,9 +55,7 @@ func colour(t *testing.T, b *Backend, id, word string) {
 func coloured(t *testing.T, b *Backend, word string) (byValue, byWord string, partial bool) {
 	t.Helper()
 	e, err := filter.Parse(fmt.Sprintf("colour = '%s'", word))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	sel, err := b.Select(t.Context(), backend.SelectRequest{Collection: "docs", Filter: e})
 	if err != nil {
 		t.Error(err)
@@ -97,14 +91,10 @@ func coloured(t *testing.T, b *Backend, word string) (byValue, byWord string, pa
 func notStale(t *testing.T, b *Backend) {
 	t.Helper()
 	docs, err := on(b).Lookup(t.Context(), "docs", []string{"d0", "d49"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	refs := []backend.Ref{docs[0].Ref, docs[1].Ref}
 	red, err := filter.Parse("colour = 'red'")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	got, err := b.Fetch(t.Context(), backend.FetchRequest{Collection: "docs", Refs: refs, First: "colour", Passing: []filter.Expr{red}, Numbers: []backend.NumberField{{Field: "size"}}})
 	if err != nil || got.Firsts[0] != nil || got.Firsts[1] == nil || got.Passing[0][0] || !got.Passing[0][1] || len(got.Numbers[0]) != 1 || got.Numbers[0][0].Index != 1 {
 		t.Errorf("Fetch while the index is behind: %+v, %v", got, err)
@@ -119,13 +109,9 @@ func notStale(t *testing.T, b *Backend) {
 func openDocs(t *testing.T, o Options) *Backend {
 	t.Helper()
 	b, err := Open(t.TempDir(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { b.Close() })
-	if err := on(b).Create(t.Context(), "docs", backend.Config{Dimension: 2, Language: "en", Payload: json.RawMessage("{}")}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, on(b).Create(t.Context(), "docs", backend.Config{Dimension: 2, Language: "en", Payload: json.RawMessage("{}")}))
 	return b
 }
 
@@ -144,13 +130,9 @@ func TestKeywordIndexRecovers(t *testing.T) {
 			for i := range 50 {
 				colour(t, b, fmt.Sprintf("d%d", i), "red")
 			}
-			if err := c.keyword.Sync(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			must(t, c.keyword.Sync(t.Context()))
 			if name == "trimmed" {
-				if err := c.store.TrimChanges(t.Context(), c.id, c.seq.Load()); err != nil {
-					t.Fatal(err)
-				}
+				must(t, c.store.TrimChanges(t.Context(), c.id, c.seq.Load()))
 			}
 			stop := searching(t, b)
 			defer stop()
@@ -194,9 +176,7 @@ func TestKeywordIndexRecovers(t *testing.T) {
 			colour(t, b, "d49", "green")
 			colour(t, b, "d49", "red")
 			right("written to")
-			if err := b.Close(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, b.Close())
 			if b, err = Open(b.dir, Options{Notice: func(s string) {
 				if !strings.Contains(s, "building the vector index") {
 					t.Errorf("opened again: %s", s)
@@ -228,21 +208,16 @@ func TestKeywordIndexBreaksTwice(t *testing.T) {
 		told.Lock()
 		told.text.Reset()
 		told.Unlock()
-		if err := os.RemoveAll(filepath.Join(c.dir, keywordFolder) + ".away"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.RemoveAll(filepath.Join(c.dir, keywordFolder)+".away"))
 		sound(t, b)
 	}
 	c.reopenFirst = time.Hour
 	giveBack := breakKeyword(t, b, c)
 	colour(t, b, "d1", "blue")
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.Close())
 	giveBack()
-	if b, err = Open(b.dir, Options{}); err != nil {
-		t.Fatal(err)
-	}
+	b, err = Open(b.dir, Options{})
+	must(t, err)
 	if byValue, byWord, partial := coloured(t, b, "blue"); byValue != "d0 d1" || byWord != "d0 d1" || partial {
 		t.Errorf("blue is %q by value, %q by word, partial %t", byValue, byWord, partial)
 	}
@@ -279,9 +254,7 @@ func lockKeyword(t *testing.T, c *collection) (release func()) {
 	t.Helper()
 	c.keyword.Release()
 	y, err := keyword.Open(filepath.Join(c.dir, keywordFolder), c.keywordOptions())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return func() {
 		if err := y.Close(); err != nil {
 			t.Error(err)
@@ -319,16 +292,12 @@ func searching(t *testing.T, b *Backend) (stop func()) {
 func TestReplacedKeepsNobodyElse(t *testing.T) {
 	var told notices
 	b := openDocs(t, Options{Notice: told.tell})
-	if err := on(b).Create(t.Context(), "other", backend.Config{Dimension: 2, Language: "en", Payload: json.RawMessage("{}")}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, on(b).Create(t.Context(), "other", backend.Config{Dimension: 2, Language: "en", Payload: json.RawMessage("{}")}))
 	c := b.mu.byName["docs"]
 	c.reopenFirst = 10 * time.Millisecond
 	colour(t, b, "d0", "red")
 	_, release, err := b.collection(t.Context(), "docs") // a long call
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() {
 		if release != nil {
 			release()
@@ -378,9 +347,7 @@ func TestOtherSettingsLeaveNoCopy(t *testing.T) {
 	config := *b.mu.byName["docs"].config.Load()
 	colour(t, b, "first", "red")
 	config.Language, config.Quantize = "de", backend.QuantizeInt8
-	if err := on(b).Update(t.Context(), "docs", config); err != nil {
-		t.Fatal(err)
-	}
+	must(t, on(b).Update(t.Context(), "docs", config))
 	if copies, _ := filepath.Glob(filepath.Join(b.mu.byName["docs"].dir, "*"+quarantineMark+"*")); len(copies) > 0 {
 		t.Errorf("kept %q", copies)
 	}
@@ -402,9 +369,7 @@ func testFillingBreaks(t *testing.T, filled bool, want string) {
 	c := b.mu.byName["docs"]
 	c.reopenFirst = 100 * time.Millisecond
 	colour(t, b, "first", "red")
-	if err := c.keyword.Sync(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.keyword.Sync(t.Context()))
 	giveBack := breakKeyword(t, b, c)
 	c.end()
 	c.stale.Store(nil)
@@ -412,9 +377,7 @@ func testFillingBreaks(t *testing.T, filled bool, want string) {
 		giveBack()
 	}
 	c.rebuild.keyword.Store(true)
-	if err := c.brokenLater(c.addDocuments(t.Context())); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.brokenLater(c.addDocuments(t.Context())))
 	if _, _, partial := coloured(t, b, "red"); !partial {
 		t.Error("nothing says that documents may be missing")
 	}

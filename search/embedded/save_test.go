@@ -16,9 +16,7 @@ func TestGraphIsSavedInProportion(t *testing.T) {
 	snapshotEvery = 20
 	l := newLibrary(t, "", 0)
 	b, err := Open(l.dir, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() { b.Close() }()
 	c := b.mu.byName["docs"]
 	const documents, commit = 1500, 10
@@ -32,27 +30,20 @@ func TestGraphIsSavedInProportion(t *testing.T) {
 		}
 		saves++
 		info, err := os.Stat(filepath.Join(c.dir, graphFile))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		written += info.Size()
 	}
 	info, err := os.Stat(filepath.Join(c.dir, graphFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if saves < 10 || written > 12*info.Size() || most > documents/snapshotShare+commit {
 		t.Errorf("%d saves wrote %d bytes for a graph of %d, and left up to %d passages unsaved", saves, written, info.Size(), most)
 	}
 	c.write.unsaved = 0 // as a kill would: nothing is saved any more
 	l.add(t, b, commit)
 	c.write.unsaved = 0
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if b, err = Open(l.dir, Options{}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.Close())
+	b, err = Open(l.dir, Options{})
+	must(t, err)
 	l.exact(t, b, "after what was not saved was replayed")
 	sound(t, b)
 }

@@ -36,9 +36,7 @@ func TestStatisticsOfParts(t *testing.T) {
 			sum := &keyword.Statistics{}
 			for _, b := range parts {
 				one, err := b.Open(t.Context(), backend.OpenRequest{Collection: "docs", Words: &q})
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				sum.Add(keyword.Statistics(*one.Statistics))
 			}
 			q.Statistics = (*backend.Statistics)(sum)
@@ -64,9 +62,7 @@ func TestStatisticsOfParts(t *testing.T) {
 func wordScores(t *testing.T, b *Backend, q backend.Words) (scores map[string]float64, ceiling float64) {
 	t.Helper()
 	found, err := on(b).Words(t.Context(), "docs", q, 100, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	scores = map[string]float64{}
 	for _, m := range found.Matches {
 		one, err := b.Fetch(t.Context(), backend.FetchRequest{Collection: "docs", Refs: []backend.Ref{m.Ref}, Documents: true, Words: &q, Scores: true, Terms: backend.AllTerms})
@@ -83,9 +79,7 @@ func TestNearStands(t *testing.T) {
 	b, c := openThree(t)
 	config := *c.config.Load()
 	config.Synonyms = []string{"telly, television"}
-	if err := on(b).Update(t.Context(), "docs", config); err != nil {
-		t.Fatal(err)
-	}
+	must(t, on(b).Update(t.Context(), "docs", config))
 	for _, tc := range []struct {
 		word   string
 		stands bool

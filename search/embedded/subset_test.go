@@ -40,9 +40,7 @@ func TestPhraseBounds(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			all, err := c.keyword.WithTerms(t.Context(), phrase, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			p := phraseCheck{c: c, with: []keyword.Phrase{phrase}, doubtful: all, documents: tc.documents, bytes: tc.bytes}
 			passed, _, whole, err := p.run(t.Context(), keyword.Query{Text: "gamma"})
 			if n := int(passed.GetCardinality()); err != nil || n < tc.least || n > tc.most || whole != tc.whole {
