@@ -21,27 +21,32 @@ type Card struct {
 // CardFile is the name of the file in a checkpoint's folder.
 const CardFile = "card.json"
 
-// maxCard bounds the file: a card is read, not studied.
+// maxCard bounds the files that are not part of the encoder.
 const maxCard = 64 << 10
 
-func readCard(fsys fs.FS) (Card, error) {
-	info, err := fs.Stat(fsys, CardFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		return Card{}, nil
+// readCard returns the zero Card for a checkpoint without one.
+func readCard(fsys fs.FS) (c Card, err error) {
+	if err = readSmall(fsys, CardFile, &c); errors.Is(err, fs.ErrNotExist) {
+		err = nil
 	}
+	return c, err
+}
+
+// readSmall decodes a small JSON file into v.
+func readSmall(fsys fs.FS, name string, v any) error {
+	info, err := fs.Stat(fsys, name)
 	if err != nil {
-		return Card{}, err
+		return err
 	}
 	if info.Size() > maxCard {
-		return Card{}, fmt.Errorf("%s: %d bytes, allowed: at most %d", CardFile, info.Size(), maxCard)
+		return fmt.Errorf("%s: %d bytes, allowed: at most %d", name, info.Size(), maxCard)
 	}
-	b, err := fs.ReadFile(fsys, CardFile)
+	b, err := fs.ReadFile(fsys, name)
 	if err != nil {
-		return Card{}, err
+		return err
 	}
-	var c Card
-	if err := json.Unmarshal(b, &c); err != nil {
-		return Card{}, fmt.Errorf("%s: %w", CardFile, err)
+	if err := json.Unmarshal(b, v); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
 	}
-	return c, nil
+	return nil
 }

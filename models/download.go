@@ -7,14 +7,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"io/fs"
 	"net/http"
 	"os"
 	"path"
-	"regexp"
-	"strconv"
+	"strings"
 	"time"
 )
 
@@ -24,7 +22,7 @@ type transfer struct {
 	stage  *staging
 	repo   Repo
 	commit string
-	report func(file string, here int64) // bytes of the file that have arrived; never nil
+	report func(file string, arrived int64) // bytes of the file that have arrived; never nil
 }
 
 // fetch brings one file into the tree and returns its SHA-256. A file that an earlier pull has left
@@ -32,25 +30,24 @@ type transfer struct {
 //
 //  1. If the tree has a file with that digest, done.
 //  2. Otherwise fetch into the part, from where it ends.
-//  3. Check size and digest of what is on disk. Where they differ, the part is removed; if it was
-//     not fetched in one go, it may have been damaged before, and it is fetched once more from the
-//     beginning.
+//  3. Check size and digest of the part. If they differ, it is removed; if it began with bytes of an
+//     earlier request, these may be damaged, and it is fetched once more from the beginning.
 //  4. Rename the part into the tree.
 func (t *transfer) fetch(ctx context.Context, f remoteFile) (sum string, err error) {
-	name, part := t.stage.file(f), t.stage.part(f)
-	if sum, err := t.stage.verify(ctx, name, f); err == nil {
+	name, part, parent := t.stage.file(f), t.stage.part(f), t.stage.parent
+	switch sum, err = t.stage.verify(ctx, name, f); {
+	case err == nil:
 		t.report(f.path, f.size)
 		return sum, nil
-	} else if errors.Is(err, ErrMismatch) {
-		err = t.stage.parent.Remove(name)
-		if err != nil {
+	case errors.Is(err, ErrMismatch):
+		if err := parent.Remove(name); err != nil {
 			return "", err
 		}
-	} else if !errors.Is(err, fs.ErrNotExist) {
+	case !errors.Is(err, fs.ErrNotExist):
 		return "", err
 	}
 	for _, dir := range []string{path.Dir(name), path.Dir(part)} {
-		if err := t.stage.parent.MkdirAll(dir, 0o755); err != nil {
+		if err := parent.MkdirAll(dir, 0o755); err != nil {
 			return "", err
 		}
 	}
@@ -61,19 +58,19 @@ func (t *transfer) fetch(ctx context.Context, f remoteFile) (sum string, err err
 		}
 		sum, err = t.stage.verify(ctx, part, f)
 		if err == nil {
-			return sum, t.stage.parent.Rename(part, name)
+			return sum, parent.Rename(part, name)
 		}
 		if !errors.Is(err, ErrMismatch) {
 			return "", err
 		}
-		if err := errors.Join(err, t.stage.parent.Remove(part)); again || !resumed {
+		if err := errors.Join(err, parent.Remove(part)); again || !resumed {
 			return "", err
 		}
 	}
 }
 
-// complete fetches what is missing of the part. resumed tells whether its bytes come from more than
-// one answer.
+// complete fetches what is missing of the part. resumed reports whether its bytes come from more
+// than one response.
 func (t *transfer) complete(ctx context.Context, f remoteFile, part string) (resumed bool, err error) {
 	w, err := t.stage.parent.OpenFile(part, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
@@ -86,12 +83,9 @@ func (t *transfer) complete(ctx context.Context, f remoteFile, part string) (res
 			return offset, err
 		}
 		if offset > f.size {
-			if err := w.Truncate(0); err != nil {
-				return 0, err
-			}
 			offset = 0
 		}
-		begin, n, err := t.ask(ctx, f, w, offset)
+		begin, n, err := t.request(ctx, f, w, offset)
 		resumed = begin > 0
 		return begin + n, err
 	})
@@ -101,9 +95,9 @@ func (t *transfer) complete(ctx context.Context, f remoteFile, part string) (res
 	return resumed, errors.Join(err, w.Close())
 }
 
-// ask sends one request for the bytes from offset on and writes what comes to w, n bytes that begin
-// at begin.
-func (t *transfer) ask(ctx context.Context, f remoteFile, w *os.File, offset int64) (begin, n int64, err error) {
+// request asks for the bytes from offset on. It returns where the response begins, 0 from a server
+// that ignores ranges, and how many bytes it wrote to w from there.
+func (t *transfer) request(ctx context.Context, f remoteFile, w *os.File, offset int64) (begin, n int64, err error) {
 	ctx, watch := watchdog(ctx, t.hub.stall)
 	defer watch.stop()
 	defer func() { err = watch.explain(ctx, err) }()
@@ -120,11 +114,11 @@ func (t *transfer) ask(ctx context.Context, f remoteFile, w *os.File, offset int
 		return offset, 0, fmt.Errorf("%w: %s: the hub now has %s, its list says %s", ErrMismatch, f.path, r.linkedETag, f.digest())
 	}
 	switch r.StatusCode {
-	case http.StatusOK: // also the answer of a server that knows no ranges
-		begin = 0
+	case http.StatusOK:
 	case http.StatusPartialContent:
-		if begin, err = contentRange(r.Header.Get("Content-Range"), offset, f.size); err != nil {
-			return offset, 0, fmt.Errorf("%s: %w", f.path, err)
+		begin = offset
+		if got := r.Header.Get("Content-Range"); !strings.HasPrefix(got, fmt.Sprintf("bytes %d-%d/", offset, f.size-1)) {
+			return offset, 0, fmt.Errorf("%w: %s: Content-Range is %q for the bytes from %d of %d", ErrMismatch, f.path, clip(got), offset, f.size)
 		}
 	case http.StatusRequestedRangeNotSatisfiable:
 		err := fmt.Errorf("%w: %s: %s for bytes from %d of %d", ErrHub, f.path, r.Status, offset, f.size)
@@ -142,48 +136,30 @@ func (t *transfer) ask(ctx context.Context, f remoteFile, w *os.File, offset int
 	return begin, n, err
 }
 
-// write copies until the body ends, which must be at the size that is expected.
+// write copies until the body ends, which must be at the size of the file.
 func (t *transfer) write(w io.Writer, body io.Reader, f remoteFile, begin int64) (n int64, err error) {
-	buf := make([]byte, 256<<10)
-	for {
-		k, readErr := body.Read(buf)
-		if n+int64(k) > f.size-begin {
-			return n, fmt.Errorf("%w: %s: more than the %d bytes of the hub's list arrive", ErrTooLarge, f.path, f.size)
+	var writeErr error
+	_, err = io.Copy(writerFunc(func(p []byte) (int, error) {
+		if begin+n+int64(len(p)) > f.size {
+			writeErr = fmt.Errorf("%w: %s: more than the %d bytes of the hub's list arrive", ErrTooLarge, f.path, f.size)
+			return 0, writeErr
 		}
-		if _, err := w.Write(buf[:k]); err != nil {
-			return n, err
-		}
+		var k int
+		k, writeErr = w.Write(p)
 		n += int64(k)
 		t.report(f.path, begin+n)
-		if readErr == nil {
-			continue
-		}
-		if begin+n == f.size {
-			return n, nil
-		}
-		if readErr == io.EOF {
-			readErr = io.ErrUnexpectedEOF
-		}
-		return n, &temporary{err: fmt.Errorf("%s: after %d of %d bytes: %w", f.path, begin+n, f.size, readErr)}
+		return k, writeErr
+	}), body)
+	switch {
+	case writeErr != nil || begin+n == f.size:
+		return n, writeErr
+	case err == nil:
+		err = io.ErrUnexpectedEOF
 	}
+	return n, &temporary{err: fmt.Errorf("%s: after %d of %d bytes: %w", f.path, begin+n, f.size, err)}
 }
 
-var rangeForm = regexp.MustCompile(`^bytes (\d{1,18})-(\d{1,18})/(\d{1,18}|\*)$`)
-
-// contentRange returns where a partial answer begins. It must begin at offset, or before, and end
-// with the file.
-func contentRange(s string, offset, size int64) (int64, error) {
-	if m := rangeForm.FindStringSubmatch(s); m != nil {
-		begin, _ := strconv.ParseInt(m[1], 10, 64)
-		end, _ := strconv.ParseInt(m[2], 10, 64)
-		if begin <= offset && end == size-1 && (m[3] == "*" || m[3] == strconv.FormatInt(size, 10)) {
-			return begin, nil
-		}
-	}
-	return 0, fmt.Errorf("%w: Content-Range is %q for the bytes from %d of %d", ErrMismatch, clip(s), offset, size)
-}
-
-// verify reads the file and compares it with what the hub's list says; it returns the SHA-256, hex.
+// verify compares a file with the hub's list and returns its SHA-256 in hexadecimal.
 func (s *staging) verify(ctx context.Context, name string, f remoteFile) (string, error) {
 	r, err := s.parent.Open(name)
 	if err != nil {
@@ -199,38 +175,23 @@ func (s *staging) verify(ctx context.Context, name string, f remoteFile) (string
 	}
 	sum, blob := sha256.New(), sha1.New()
 	fmt.Fprintf(blob, "blob %d\x00", f.size)
-	digests := []hash.Hash{sum}
+	to, digest := io.Writer(sum), sum
 	if f.blob != "" {
-		digests = append(digests, blob)
+		to, digest = io.MultiWriter(sum, blob), blob
 	}
-	if err := digest(ctx, r, digests); err != nil {
+	_, err = io.Copy(to, readerFunc(func(p []byte) (int, error) {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		return r.Read(p)
+	}))
+	if err != nil {
 		return "", err
 	}
-	got := hex.EncodeToString(digests[len(digests)-1].Sum(nil))
-	if got != f.digest() {
+	if got := hex.EncodeToString(digest.Sum(nil)); got != f.digest() {
 		return "", fmt.Errorf("%w: %s: digest %s, its list says %s", ErrMismatch, f.path, got, f.digest())
 	}
 	return hex.EncodeToString(sum.Sum(nil)), nil
-}
-
-// digest feeds r to all digests.
-func digest(ctx context.Context, r io.Reader, digests []hash.Hash) error {
-	buf := make([]byte, 1<<20)
-	for {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		n, err := r.Read(buf)
-		for _, d := range digests {
-			d.Write(buf[:n])
-		}
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-	}
 }
 
 // errStalled is why a watchdog ends a request.
@@ -253,8 +214,7 @@ func (w *watch) stop() {
 	w.cancel(nil)
 }
 
-// explain turns the error of a request that the watchdog has ended into one after which to try
-// again.
+// explain makes the error of a request that the watchdog has ended a temporary one.
 func (w *watch) explain(ctx context.Context, err error) error {
 	if err != nil && context.Cause(ctx) == errStalled {
 		return &temporary{err: fmt.Errorf("%w: %w (%v)", ErrHub, errStalled, w.limit)}
@@ -274,3 +234,7 @@ func (w *watch) reader(r io.Reader) io.Reader {
 type readerFunc func(p []byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
+type writerFunc func(p []byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }

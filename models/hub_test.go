@@ -213,12 +213,12 @@ func useCache(t *testing.T) string {
 	return dir
 }
 
-// below lists everything below dir, without folders.
+// below lists everything below dir but folders and lock files.
 func below(t *testing.T, dir string) []string {
 	t.Helper()
 	var out []string
 	err := fs.WalkDir(os.DirFS(dir), ".", func(p string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() {
+		if err == nil && !d.IsDir() && path.Ext(p) != ".lock" {
 			out = append(out, p)
 		}
 		return err

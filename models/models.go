@@ -15,7 +15,6 @@ package models
 
 import (
 	"embed"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -102,19 +101,14 @@ func Find(name string) (fsys fs.FS, label string, err error) {
 	return os.DirFS(name), strings.TrimSuffix(filepath.Base(filepath.Clean(name)), string(filepath.Separator)), nil
 }
 
-func readCalibration(fsys fs.FS) (Calibration, error) {
-	var c Calibration
-	b, err := fs.ReadFile(fsys, CalibrationFile)
-	if err != nil {
+func readCalibration(fsys fs.FS) (c Calibration, err error) {
+	if err = readSmall(fsys, CalibrationFile, &c); err != nil {
 		return c, err
 	}
-	if err := json.Unmarshal(b, &c); err != nil {
-		return c, fmt.Errorf("%s: %w", CalibrationFile, err)
+	if err = c.Validate(); err != nil {
+		err = fmt.Errorf("%s: %w", CalibrationFile, err)
 	}
-	if err := c.Validate(); err != nil {
-		return c, fmt.Errorf("%s: %w", CalibrationFile, err)
-	}
-	return c, nil
+	return c, err
 }
 
 // Validate names the first value that is not allowed.

@@ -191,7 +191,7 @@ func (p *pull) fetchAll(ctx context.Context) error {
 	}
 	for i, f := range all {
 		if path.Ext(f.path) == ".safetensors" && (i == 0 || path.Ext(all[i-1].path) != ".safetensors") {
-			if err := p.precheck(); err != nil {
+			if err := p.read(encoder.Check); err != nil { // names what is not supported before anything large is fetched
 				return err
 			}
 		}
@@ -235,20 +235,6 @@ func (p *pull) report(file string, here int64) {
 	p.options.Progress(Progress{File: file, Done: sum, Total: p.total})
 }
 
-// precheck lets the encoder read all but the weights: modules, an architecture, a pooling or a
-// tokenizer that it does not know fail here.
-func (p *pull) precheck() error {
-	return p.read(encoder.Check)
-}
-
-func (p *pull) load() (m *encoder.Model, err error) {
-	err = p.read(func(fsys fs.FS) (err error) {
-		m, err = encoder.Load(fsys, encoder.Options{})
-		return err
-	})
-	return m, err
-}
-
 // read calls f with the files that have arrived.
 func (p *pull) read(f func(fs.FS) error) error {
 	root, err := p.stage.parent.OpenRoot(p.stage.tree())
@@ -271,11 +257,17 @@ func (p *pull) finish() (*Pulled, error) {
 	if err := p.stage.prune(keep); err != nil {
 		return nil, err
 	}
-	model, err := p.load()
+	var info encoder.Info
+	err := p.read(func(fsys fs.FS) error {
+		model, err := encoder.Load(fsys, encoder.Options{})
+		if err == nil {
+			info = model.Info()
+		}
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("the files have arrived, but cannot be used: %w", err)
 	}
-	info := model.Info()
 	slices.SortFunc(p.items, func(a, b ManifestItem) int { return strings.Compare(a.Path, b.Path) })
 	m := Manifest{Repo: p.repo.ID(), Revision: p.repo.revision(), Commit: p.commit, Hub: p.hub.base.String(), Pulled: time.Now().UTC().Truncate(time.Second),
 		Family: info.Family, Dimension: info.Dim, Parameters: info.Parameters, Bytes: p.total, Files: p.items}

@@ -14,15 +14,15 @@ import (
 	"searchd/internal/disk"
 )
 
-// staging is the folder beside a checkpoint's place in which a pull gathers its files, and the lock
-// on both. For a checkpoint NAME:
+// staging is the folder beside the target of a pull in which it collects files, and the lock on
+// both. For a checkpoint NAME:
 //
-//	.NAME.lock          held while a pull, or a removal, is at work
-//	.NAME.pull/parts/   files on their way, each named by the digest that it will have
-//	.NAME.pull/tree/    files that are complete and checked; renamed to NAME at the end
-//	.NAME.old/          what was at NAME before, while it is being replaced
+//	.NAME.lock          locked during a pull or a removal
+//	.NAME.pull/parts/   incomplete files, each named by its expected digest
+//	.NAME.pull/tree/    complete and checked files; renamed to NAME at the end
+//	.NAME.old/          the previous NAME while it is being replaced
 //
-// Everything goes through parent, an [os.Root]: no path of a hub leaves it.
+// All paths go through parent, an [os.Root], so that no path of a hub escapes it.
 type staging struct {
 	parent *os.Root
 	base   string
@@ -61,10 +61,21 @@ func openStaging(ctx context.Context, dest string, waiting func()) (*staging, er
 		return nil, err
 	}
 	s := &staging{parent: parent, base: filepath.Base(dest)}
+	if err := s.acquire(ctx, waiting); err != nil {
+		parent.Close()
+		return nil, fmt.Errorf("lock %s: %w", filepath.Join(parent.Name(), s.lockName()), err)
+	}
+	return s, nil
+}
+
+func (s *staging) acquire(ctx context.Context, waiting func()) (err error) {
+	if s.lock, err = s.parent.OpenFile(s.lockName(), os.O_RDWR|os.O_CREATE, 0o644); err != nil {
+		return err
+	}
 	for first := true; ; first = false {
-		taken, err := s.tryLock()
-		if taken {
-			return s, nil
+		ok, err := disk.TryLock(s.lock)
+		if ok || errors.Is(err, errors.ErrUnsupported) { // two pulls at once may then disturb each other, which the digests detect
+			return nil
 		}
 		if err == nil && first && waiting != nil {
 			waiting()
@@ -73,45 +84,10 @@ func openStaging(ctx context.Context, dest string, waiting func()) (*staging, er
 			err = sleep(ctx, lockPoll)
 		}
 		if err != nil {
-			parent.Close()
-			return nil, fmt.Errorf("lock %s: %w", filepath.Join(parent.Name(), s.lockName()), err)
+			s.lock.Close()
+			return err
 		}
 	}
-}
-
-func (s *staging) tryLock() (bool, error) {
-	f, err := s.parent.OpenFile(s.lockName(), os.O_RDWR|os.O_CREATE, 0o644)
-	if err != nil {
-		return false, err
-	}
-	return s.claim(f)
-}
-
-// claim locks the lock file f, and looks whether it still has its name: the holder before has
-// removed it at the end, and another may hold a new file of that name by now. It closes f unless it
-// is taken.
-func (s *staging) claim(f *os.File) (bool, error) {
-	ok, err := disk.TryLock(f)
-	if errors.Is(err, errors.ErrUnsupported) { // two pulls at once may then disturb each other, which the digests find
-		ok, err = true, nil
-	}
-	if !ok || err != nil {
-		f.Close()
-		return false, err
-	}
-	mine, err := f.Stat()
-	if err == nil {
-		var named fs.FileInfo
-		if named, err = s.parent.Lstat(s.lockName()); err == nil && os.SameFile(mine, named) {
-			s.lock = f
-			return true, nil
-		}
-	}
-	f.Close()
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
-	}
-	return false, err
 }
 
 func sleep(ctx context.Context, d time.Duration) error {
@@ -125,9 +101,8 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// close gives the lock back.
+// close releases the lock. The lock file stays: a process that waits for it has it open.
 func (s *staging) close() {
-	_ = s.parent.Remove(s.lockName()) // before the lock goes; on some systems an open file stays, which does no harm
 	s.lock.Close()
 	s.parent.Close()
 }
