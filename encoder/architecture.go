@@ -10,8 +10,8 @@ import (
 	"searchd/pooling"
 )
 
-// Bounds of what a config may ask for, far above every published encoder. The sizes of the tensors
-// must agree with them anyway; the bounds keep sums and products small before that is known.
+// Bounds of what a config may ask for, far above every published encoder: they keep sums and
+// products small until the sizes of the tensors are checked.
 const (
 	maxLayers       = 512
 	maxHeads        = 1024
@@ -21,12 +21,12 @@ const (
 	maxPositions    = 1 << 22
 )
 
-// architecture is what a family makes of a config: each choice that the stack knows, and where its
-// weights are. The letters of the shapes: V vocabulary, E width of the embedding tables, H hidden
-// size, A heads, K key/value heads, D head size, I intermediate size.
+// architecture describes a family's transformer as read from its config: the choices of the stack
+// and the names of its tensors. Letters of the shapes: V vocabulary, E width of the embedding
+// tables, H hidden size, A heads, K key/value heads, D head size, I intermediate size.
 type architecture struct {
 	family   string
-	prefixes []string // what may stand before every name; the first under which the word table is found counts
+	prefixes []string // possible prefixes of all names; the first with which the word table exists is used
 
 	vocab        int // V
 	embedding    int // E; 0: H
@@ -58,9 +58,9 @@ type architecture struct {
 	transposed bool // linear weights are [in, out], as in GPT-2
 
 	specs     []layerSpec
-	layerRoot string    // what the names of all layers begin with; what is left over there is an error
+	layerRoot string    // prefix of the layers' names; unused tensors with it are an error
 	head      *headSpec // nil: none
-	mlm       *mlmSpec  // nil: none is known; the checkpoint need not have it
+	mlm       *mlmSpec  // nil: not supported; the checkpoint need not have it
 }
 
 type normKind uint8
@@ -89,8 +89,8 @@ type relativeTable struct {
 	maxDistance int
 }
 
-// layerSpec names the tensors of one layer and says what is special about it. Two layers with the
-// same root share their weights.
+// layerSpec names the tensors of one layer and its options. Layers with the same root share their
+// weights.
 type layerSpec struct {
 	root              string
 	query, key, value string // [A*D, H], [K*D, H], [K*D, H]
@@ -108,10 +108,10 @@ type layerSpec struct {
 	downBias          bool
 	feedForwardNorm   string
 	rope              *rope
-	window            int // keys at a distance above window-1 to either side are not seen; 0: all are
+	window            int // keys at a distance above window-1 to either side are masked; 0: none
 }
 
-// fusion tells how a tensor [2I, H] holds the two halves of a gated feed-forward.
+// fusion is how one tensor [2I, H] holds the two halves of a gated feed-forward.
 type fusion uint8
 
 const (

@@ -6,10 +6,10 @@ import (
 	"searchd/internal/simd"
 )
 
-// Attention works on tiles of queries and, for each, on tiles of keys, so that only tileScores
-// scores exist at any time in a goroutine. A sequence of up to keyTile tokens takes a single tile
-// of keys and an ordinary softmax. Beyond, tiles of more queries and fewer keys serve better,
-// because what is done once for a tile of keys is then shared by more queries.
+// Attention works on tiles of queries and, for each, on tiles of keys, so that a goroutine holds
+// only tileScores scores at any time. A sequence of up to keyTile tokens takes one tile of keys and
+// an ordinary softmax. For longer ones larger tiles of queries are faster, because more queries
+// share the work per tile of keys.
 const (
 	queryTile, keyTile         = 64, 512
 	longQueryTile, longKeyTile = 128, 256
@@ -47,9 +47,9 @@ func (s *stack) visible(l *layerSpec, i, n int) (lo, hi int) {
 }
 
 // attendTile computes one head for one tile of queries. With several tiles of keys the context of a
-// query is a sum of values weighted by exp(score - m), with m the greatest score so far; a tile
-// that holds a greater one first shrinks what is there. The sum of the weights divides it in the
-// end. (Online softmax, arXiv:1805.02867; tiling as in arXiv:2205.14135.)
+// query is a sum of values weighted by exp(score - m), where m is the greatest score so far; a tile
+// with a greater score first scales the sum down. In the end the sum of the weights divides it.
+// (Online softmax, arXiv:1805.02867; tiling as in arXiv:2205.14135.)
 func (s *stack) attendTile(w *workspace, sc *scratch, l *layerSpec, t tile, head int) {
 	d, inner, width := s.headSize, s.heads*s.headSize, w.qkvWidth
 	length := t.end - t.begin
@@ -106,12 +106,12 @@ func (s *stack) attendTile(w *workspace, sc *scratch, l *layerSpec, t tile, head
 	}
 }
 
-// scoreStride is the distance of two rows of scores: whole vectors, because a row that begins
-// within the last vector of the row before waits until that has been written.
+// scoreStride is the distance of two rows of scores, in whole vectors: a row that began within the
+// last vector of the row before would wait for that store.
 func scoreStride(keys int) int { return (keys + 15) &^ 15 }
 
-// weigh turns the scores of query i for another tile of keys into weights; it returns the factor of
-// what was summed up before.
+// weigh turns the scores of query i for one tile of keys into weights, and returns the factor by
+// which the previous sum must be scaled.
 func (sc *scratch) weigh(i int, scores []float32) (keep float32) {
 	top := simd.Largest(scores)
 	keep = 1

@@ -41,7 +41,7 @@ func roberta(f *fields) *architecture {
 	return a
 }
 
-// positionsAfter makes the positions begin behind that of the padding id.
+// positionsAfter makes the positions begin after the padding id.
 func (a *architecture) positionsAfter(f *fields, pad int) {
 	a.positions.offset, a.positions.padID = pad+1, pad
 	a.maxTokens -= pad + 1
@@ -63,8 +63,8 @@ func robertaHead(f *fields, act simd.Activation) *headSpec {
 var robertaMLM = &mlmSpec{dense: "/lm_head.dense", denseBias: true, act: simd.GELU, norm: "/lm_head.layer_norm",
 	decoder: "/lm_head.decoder", bias: []string{"/lm_head.bias", "/lm_head.decoder.bias"}}
 
-// bertLike reads what all relatives of BERT have in common, with a table of positions from 0, each
-// row of which is one of maxTokens.
+// bertLike reads the settings that all relatives of BERT share. The position table begins at 0 and
+// has maxTokens rows.
 func bertLike(f *fields, family string, prefixes ...string) *architecture {
 	if len(prefixes) == 0 {
 		prefixes = []string{family + "."}

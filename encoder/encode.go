@@ -16,11 +16,11 @@ var (
 	ErrDimensions = errors.New("encoder: bad number of dimensions")
 	ErrNoHead     = errors.New("encoder: the checkpoint has no head that scores pairs")
 	ErrTokenID    = errors.New("encoder: token id outside the vocabulary")
-	ErrNotFinite  = errors.New("encoder: the weights of the checkpoint lead beyond float32")
+	ErrNotFinite  = errors.New("encoder: the checkpoint computes numbers beyond float32")
 )
 
-// EncodeOptions choose what Encode returns. The zero value is what SentenceTransformer.encode does
-// by default.
+// EncodeOptions select what Encode returns. The zero value does what SentenceTransformer.encode
+// does by default.
 type EncodeOptions struct {
 	// Prompt is the name of one of the checkpoint's prompts, or PromptQuery, PromptDocument or
 	// PromptNone. Empty: the default prompt of the checkpoint, or none.
@@ -28,21 +28,21 @@ type EncodeOptions struct {
 	// Dimensions cuts the vectors and gives them unit length again, for models trained that way
 	// (Matryoshka). 0: no cut.
 	Dimensions int
-	// Truncate is the end at which a text that is too long is cut. SideOfFile: where the checkpoint
-	// cuts it.
+	// Truncate is the end at which a text that is too long is cut. SideOfFile: as the checkpoint
+	// configures.
 	Truncate tokenizer.Side
 	// KeepIDs asks for the token ids.
 	KeepIDs bool
 }
 
-// Result holds what Encode made of each text, in the order of the texts.
+// Result holds the vectors of the texts, in their order.
 type Result struct {
 	Vectors   [][]float32 // [n][Dim or Dimensions]
 	IDs       [][]int32   // with special tokens; nil without KeepIDs
 	Truncated []bool      // whether an end of the text did not fit into MaxSeqLength tokens
 	Tokens    int         // of all texts, with special tokens
 
-	Tokenization time.Duration // that the texts took to become tokens; 0 of EncodeIDs
+	Tokenization time.Duration // time spent on tokenisation; 0 for EncodeIDs
 }
 
 // sequence is a text or a pair as tokens.
@@ -53,11 +53,10 @@ type sequence struct {
 }
 
 // Encode returns the vectors of any number of texts. White space at both ends of a text is dropped,
-// as sentence-transformers does. Texts are worked on in batches of similar length without padding,
-// so that a vector depends on its neighbours in the last bits at most: kernels that take several
-// rows at once round otherwise, by less than 1e-6 at unit length. It returns ErrPrompt,
-// ErrDimensions, ErrNotFinite in the place of a NaN or an infinity, or the error of ctx if that
-// ends first; ctx is checked per layer.
+// as in sentence-transformers. Texts run in batches of similar length without padding. A vector
+// depends on the other texts of its batch by less than 1e-6, because kernels that take several rows
+// at once round differently. It returns ErrPrompt, ErrDimensions, ErrNotFinite in place of a NaN or
+// an infinity, or the error of ctx, which is checked per layer.
 func (m *Model) Encode(ctx context.Context, texts []string, o EncodeOptions) (*Result, error) {
 	if err := m.checkDimensions(o.Dimensions); err != nil {
 		return nil, err
@@ -76,9 +75,8 @@ func (m *Model) Encode(ctx context.Context, texts []string, o EncodeOptions) (*R
 	return r, nil
 }
 
-// EncodeIDs is Encode for texts that are already tokens, special tokens included. No prompt is
-// added; what exceeds MaxSeqLength is cut off. It returns ErrTokenID for an id that is not in the
-// vocabulary.
+// EncodeIDs is Encode for token ids, special tokens included. No prompt is added; ids beyond
+// MaxSeqLength are cut off. It returns ErrTokenID for an id outside the vocabulary.
 func (m *Model) EncodeIDs(ctx context.Context, ids [][]int32, o EncodeOptions) (*Result, error) {
 	if err := m.checkDimensions(o.Dimensions); err != nil {
 		return nil, err
@@ -90,7 +88,7 @@ func (m *Model) EncodeIDs(ctx context.Context, ids [][]int32, o EncodeOptions) (
 	return m.vectors(ctx, seqs, o)
 }
 
-// checkDimensions is the check that comes before any work on dense vectors.
+// checkDimensions checks a request for dense vectors.
 func (m *Model) checkDimensions(n int) error {
 	if len(m.pool.modes) == 0 {
 		return ErrNotDense
@@ -101,7 +99,7 @@ func (m *Model) checkDimensions(n int) error {
 	return nil
 }
 
-// Scores holds what Score made of each pair, in the order of the pairs.
+// Scores holds the scores of the pairs, in their order.
 type Scores struct {
 	Logits    []float32 // the raw output of the head: no sigmoid is applied
 	Truncated []bool    // whether an end of query or text did not fit into MaxSeqLength tokens
@@ -110,7 +108,7 @@ type Scores struct {
 	Tokenization time.Duration // as in Result
 }
 
-// Score reads pairs of query and text with a cross-encoder. It returns ErrNoHead if the checkpoint
+// Score scores pairs of query and text with a cross-encoder. It returns ErrNoHead if the checkpoint
 // has no classification head with a single label, ErrNotFinite, or the error of ctx.
 func (m *Model) Score(ctx context.Context, pairs [][2]string) (*Scores, error) {
 	if m.info.Labels != 1 {
@@ -181,7 +179,7 @@ func (m *Model) idSequences(ids [][]int32, side tokenizer.Side) ([]sequence, err
 	return seqs, nil
 }
 
-// limit is where a text is cut that has the prompt of that name.
+// limit is the length at which a text with the named prompt is cut.
 func (m *Model) limit(prompt string) int {
 	if prompt == PromptQuery {
 		return m.queryLen
@@ -189,8 +187,8 @@ func (m *Model) limit(prompt string) int {
 	return m.maxLen
 }
 
-// encodeText turns a text with its prompt into tokens; of o Truncate counts, and Prompt for the
-// length.
+// encodeText turns a text with its prompt into tokens. Of o only Truncate counts, and Prompt for
+// the length.
 func (m *Model) encodeText(text string, o EncodeOptions) tokenizer.Encoding {
 	if m.static == nil {
 		return m.tok.EncodeSide(strip(text), m.limit(o.Prompt), o.Truncate)
@@ -208,8 +206,8 @@ func (m *Model) encodeText(text string, o EncodeOptions) tokenizer.Encoding {
 	return e
 }
 
-// skipped is how many tokens of a text behind the prompt the pooling leaves out: where the prompt
-// does not count, its tokens and the special ones in front, without one at the end.
+// skipped returns how many leading tokens the pooling leaves out: those of the prompt, with the
+// special tokens before it, if the checkpoint excludes prompts.
 func (m *Model) skipped(prompt string) int {
 	if prompt == "" || m.pool.includePrompt {
 		return 0
@@ -247,7 +245,7 @@ func (m *Model) tokenize(ctx context.Context, n int, encode func(i int) tokenize
 	return seqs, nil
 }
 
-// sequence returns what the tokenizer made of a text or a pair, with its segments where they count.
+// sequence returns the tokens of a text or a pair, with its segments if the model uses them.
 func (m *Model) sequence(e tokenizer.Encoding) sequence {
 	s := sequence{ids: e.IDs, truncated: e.Truncated}
 	if m.segments {
@@ -256,8 +254,8 @@ func (m *Model) sequence(e tokenizer.Encoding) sequence {
 	return s
 }
 
-// check returns ErrTokenID for an id or a segment that the tables of the model do not have: a
-// tokenizer's template may name any.
+// check returns ErrTokenID for an id or a segment outside the model's tables: the template of a
+// tokenizer may contain any.
 func (m *Model) check(s sequence) error {
 	for _, id := range s.ids {
 		if id < 0 || int(id) >= m.info.Vocab {
@@ -308,7 +306,7 @@ func (m *Model) vectors(ctx context.Context, seqs []sequence, o EncodeOptions) (
 	return r, nil
 }
 
-// checkFinite returns ErrNotFinite if a number of x, which text n got, is none.
+// checkFinite returns ErrNotFinite if x, the result for text n, holds a NaN or an infinity.
 func checkFinite(x []float32, n int) error {
 	for _, v := range x {
 		if v-v != 0 {
@@ -318,8 +316,8 @@ func checkFinite(x []float32, n int) error {
 	return nil
 }
 
-// finishVectors applies the modules after the pooling to x [rows, ...] and cuts the vectors where
-// that is asked for.
+// finishVectors applies the modules after the pooling to x [rows, ...] and cuts the vectors to the
+// given dimensions, if any.
 func (m *Model) finishVectors(x []float32, rows, dimensions int) [][]float32 {
 	for _, mod := range m.after {
 		x = mod.apply(x, rows)

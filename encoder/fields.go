@@ -22,8 +22,8 @@ var ErrConfig = errors.New("encoder: bad checkpoint setting")
 const maxConfigBytes = 4 << 20
 
 // fields reads one JSON object strictly: a wrong type, a number out of range or an unknown word is
-// an error that names file, field, value and what is allowed. Errors are collected, so that all
-// wrong fields are named at once; err returns them. null counts as absent.
+// an error that names file, field, value and what is allowed. Errors are collected, and err returns
+// them all. null counts as absent.
 type fields struct {
 	file string // and, within it, the path of this object
 	raw  map[string]json.RawMessage
@@ -84,7 +84,7 @@ func parseObject(b []byte) (map[string]json.RawMessage, error) {
 	return raw, nil
 }
 
-// err returns what went wrong in all reads so far, or nil.
+// err returns the errors of all reads so far, or nil.
 func (f *fields) err() error { return errors.Join(*f.errs...) }
 
 // fail records an error about one field.
@@ -217,16 +217,14 @@ func (f *fields) object(name string) *fields {
 	return &fields{file: f.file + ": " + name, raw: raw, errs: f.errs}
 }
 
-// want refuses a setting that the stack does not have, unless it has the value for which nothing
-// needs doing.
+// want refuses a setting that the stack does not support, unless it has the given value.
 func (f *fields) want(name string, value bool) {
 	if f.bool(name, value) != value {
 		f.fail(name, "is %t, only %t is supported", !value, value)
 	}
 }
 
-// absent refuses a field that, when set, changes the mathematics in a way that the stack does not
-// have.
+// absent refuses a field that would change the computation in an unsupported way.
 func (f *fields) absent(name string) {
 	if f.has(name) {
 		f.fail(name, "is %s, only null is supported", f.text(name))

@@ -24,8 +24,7 @@ func (b *batch) longest() int {
 
 // blockRows is how many tokens at most go through the row-wise part of a layer together: enough to
 // use each packed weight many times, few enough for the intermediate states to stay in the
-// second-level cache; a multiple of the 14 rows of a tile of the AVX-512 kernel and of the 8 of
-// NEON.
+// second-level cache. It is a multiple of the 14 rows of a tile of AVX-512 and of the 8 of NEON.
 const blockRows = 56
 
 // split divides n rows into blocks of nearly equal size, a multiple of the team where that leaves
@@ -40,9 +39,9 @@ func split(n int, t team) (blocks int) {
 }
 
 // forward runs the batch and leaves the states [T, H] in w.states. It passes the result of every
-// layer to tap, if there is one, and returns early when ctx ends. Each layer has two parts, with a
-// barrier after each: attention, parallel over sequences, heads and query tiles; and all that works
-// row by row, parallel over blocks of rows, which runs on into the projections of the next layer.
+// layer to tap, if not nil, and returns early when ctx ends. Each layer has two parts with a
+// barrier after each: attention, parallel over sequences, heads and query tiles; and the row-wise
+// rest, parallel over blocks of rows, which continues into the projections of the next layer.
 func (s *stack) forward(ctx context.Context, w *workspace, b *batch, t team, tap *tap) error {
 	if n := len(b.ids); t > 1 && n > 0 && n <= blockRows && tap == nil && s.layerWeights == nil {
 		return s.forwardTogether(ctx, w, b, t)
@@ -124,8 +123,8 @@ func (s *stack) project(w *workspace, b *batch, n, worker, from, to int) {
 	s.rotate(l, w, b, from, to)
 }
 
-// rotate applies what layer l does to queries and keys of the tokens [from, to) after their
-// projection: norms of the heads and rotation.
+// rotate applies the norms of the heads and the rotation of layer l to queries and keys of the
+// tokens [from, to).
 func (s *stack) rotate(l *layer, w *workspace, b *batch, from, to int) {
 	if l.queryNorm == nil && l.keyNorm == nil && l.spec.rope == nil {
 		return

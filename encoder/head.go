@@ -52,9 +52,9 @@ func (h *head) logits(states []float32, hidden int) []float32 {
 	return out
 }
 
-// readSigmoid says whether the output of a cross-encoder with a single label passes a sigmoid: it
-// does unless config.json says otherwise under sentence_transformers.activation_fn or, in older
-// checkpoints, sbert_ce_default_activation_function. Both hold an import path of which the last
+// readSigmoid reports whether the output of a cross-encoder with a single label passes a sigmoid.
+// It does unless config.json names another function under sentence_transformers.activation_fn or,
+// in older checkpoints, sbert_ce_default_activation_function: import paths, of which the last
 // segment counts. Source: sentence-transformers CrossEncoder.
 func readSigmoid(f *fields) bool {
 	if o := f.object("sentence_transformers"); o != nil && o.has("activation_fn") {

@@ -16,8 +16,8 @@ var ErrInspect = errors.New("encoder: no such layer or head")
 // errNoLayers refuses what only a transformer has.
 var errNoLayers = fmt.Errorf("%w: a static model has no layers", ErrInspect)
 
-// MaxInspectTokens is where Inspect cuts a text, since attention weights grow with the square of
-// its length.
+// MaxInspectTokens is the length at which Inspect cuts a text: attention weights grow with its
+// square.
 const MaxInspectTokens = 512
 
 // AllHeads asks for the average of the attention weights over all heads of a layer.

@@ -15,11 +15,10 @@ import (
 // fallbackTokens is the greatest length where a checkpoint names none at all.
 const fallbackTokens = 512
 
-// readLength finds the length at which texts are cut: that of sentence_bert_config.json; or else
-// what config.json and tokenizer_config.json allow, whichever is less; never more than the position
-// table has. (The truncation in tokenizer.json is what somebody last used and does not count.) It
-// also notes whether pairs get segment ids, and returns what these files say otherwise than
-// tokenizer.json.
+// readLength finds the length at which texts are cut: that of sentence_bert_config.json, or else
+// the smaller limit of config.json and tokenizer_config.json, but never more than the position
+// table has. The truncation stored in tokenizer.json does not count. It also records whether pairs
+// get segment ids, and returns the settings that override tokenizer.json.
 func (m *Model) readLength(fsys fs.FS, dir string, a *architecture) (o tokenizer.Options, err error) {
 	lengths, err := readLengthConfig(fsys, dir)
 	if err != nil {
@@ -50,15 +49,15 @@ func (m *Model) readLength(fsys fs.FS, dir string, a *architecture) (o tokenizer
 	return o, nil
 }
 
-// tokenizerConfig is what counts of tokenizer_config.json.
+// tokenizerConfig holds the settings of tokenizer_config.json that are used.
 type tokenizerConfig struct {
 	limit    int  // model_max_length; 0: none, for which tokenizers store 1e30
 	segments bool // pairs get segment ids
 	options  tokenizer.Options
 }
 
-// readTokenizerConfig reads tokenizer_config.json. A checkpoint without this file has nothing that
-// asks for segment ids, and runtimes that go by it give none.
+// readTokenizerConfig reads tokenizer_config.json. Without the file there are no segment ids, as in
+// runtimes that go by it.
 func readTokenizerConfig(fsys fs.FS, dir string) (c tokenizerConfig, err error) {
 	f, err := readFields(fsys, path.Join(dir, "tokenizer_config.json"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -86,12 +85,12 @@ func readTokenizerConfig(fsys fs.FS, dir string) (c tokenizerConfig, err error) 
 	return c, f.err()
 }
 
-// bertTokenizers are the classes, but for Fast at the end, that replace the settings of the
-// normalizer in tokenizer.json by those of tokenizer_config.json. Source: transformers
-// tokenization_bert_fast.py and its relatives.
+// bertTokenizers are the classes, without Fast at the end, whose settings in tokenizer_config.json
+// override the normalizer of tokenizer.json. Source: transformers tokenization_bert_fast.py and its
+// relatives.
 var bertTokenizers = []string{"BertTokenizer", "DistilBertTokenizer", "ElectraTokenizer", "MPNetTokenizer"}
 
-// bertSettings reads do_lower_case and what goes with it; nil where they do not count.
+// bertSettings reads do_lower_case and related settings; nil if they do not apply.
 func (f *fields) bertSettings() *tokenizer.BertSettings {
 	class := strings.TrimSuffix(f.string("tokenizer_class", bertTokenizers[0]), "Fast")
 	if !f.has("do_lower_case") || !slices.Contains(bertTokenizers, class) {
@@ -104,11 +103,11 @@ func (f *fields) bertSettings() *tokenizer.BertSettings {
 	return s
 }
 
-// prefixTokenizers are the classes, but for Fast at the end, whose add_prefix_space replaces that
+// prefixTokenizers are the classes, without Fast at the end, whose add_prefix_space overrides that
 // of tokenizer.json. Source: transformers tokenization_roberta_fast.py, tokenization_gpt2_fast.py.
 var prefixTokenizers = []string{"RobertaTokenizer", "GPT2Tokenizer"}
 
-// prefixSpace reads add_prefix_space; nil where it does not count.
+// prefixSpace reads add_prefix_space; nil if it does not apply.
 func (f *fields) prefixSpace() *bool {
 	const name = "add_prefix_space"
 	if !f.has(name) || !slices.Contains(prefixTokenizers, strings.TrimSuffix(f.string("tokenizer_class", ""), "Fast")) {
@@ -117,15 +116,14 @@ func (f *fields) prefixSpace() *bool {
 	return new(f.bool(name, false))
 }
 
-// customWrap is the class, but for Fast at the end, that puts a token behind texts in the code of
-// Alibaba-NLP/gte-Qwen2 (tokenization_qwen.py); that of the same name in transformers leaves the
-// template of tokenizer.json alone.
+// customWrap is the class, without Fast at the end, that appends a token to texts in the code of
+// Alibaba-NLP/gte-Qwen2 (tokenization_qwen.py); the class of the same name in transformers leaves
+// the template of tokenizer.json alone.
 const customWrap = "Qwen2Tokenizer"
 
-// wrapTokenizers are the classes, but for Fast at the end, that replace the template of
-// tokenizer.json by one with or without these tokens, and what the tokens are where
-// tokenizer_config.json does not name them. Source: transformers tokenization_llama_fast.py and its
-// relatives.
+// wrapTokenizers are the classes, without Fast at the end, that replace the template of
+// tokenizer.json by one with or without begin and end tokens, and their default tokens. Source:
+// transformers tokenization_llama_fast.py and its relatives.
 var wrapTokenizers = map[string][2]string{
 	"LlamaTokenizer":     {"<s>", "</s>"},
 	"CodeLlamaTokenizer": {"<s>", "</s>"},
@@ -134,9 +132,8 @@ var wrapTokenizers = map[string][2]string{
 	customWrap:           {},
 }
 
-// wrapToken returns the token under name: as put if the tokenizer adds it, as dropped if it says
-// that it does not. Where it says neither, and with any other class, what tokenizer.json says
-// holds.
+// wrapToken returns the token called name: as put if the tokenizer adds it, as dropped if it is
+// configured not to. With neither setting, and with any other class, both are empty.
 func (f *fields) wrapToken(add, name string, side int) (put, dropped string) {
 	class := strings.TrimSuffix(f.string("tokenizer_class", ""), "Fast")
 	usual, ok := wrapTokenizers[class]

@@ -8,14 +8,14 @@ import (
 	"slices"
 )
 
-// LengthConfigs are the names under which releases of sentence-transformers have stored how the
-// transformer is called.
+// LengthConfigs are the names under which releases of sentence-transformers have stored the
+// settings of the transformer module.
 var LengthConfigs = []string{
 	"sentence_bert_config.json", "sentence_roberta_config.json", "sentence_distilbert_config.json", "sentence_camembert_config.json",
 	"sentence_albert_config.json", "sentence_xlm-roberta_config.json", "sentence_xlnet_config.json",
 }
 
-// lengthConfig is what counts of these files; a length of 0 is none.
+// lengthConfig holds the settings of these files that are used; a length of 0 means none.
 type lengthConfig struct {
 	limit     int // of a text
 	document  int // instead, of texts but those with the prompt for queries
@@ -23,8 +23,9 @@ type lengthConfig struct {
 	lowerCase bool
 }
 
-// readLengthConfig reads the first of LengthConfigs. What would give other vectors, and is not done
-// here, is an error. Source: sentence-transformers base/modules/transformer.py.
+// readLengthConfig reads the first of LengthConfigs that exists. A setting that would change
+// vectors and is not supported is an error. Source: sentence-transformers
+// base/modules/transformer.py.
 func readLengthConfig(fsys fs.FS, dir string) (c lengthConfig, err error) {
 	for _, name := range LengthConfigs {
 		f, err := readFields(fsys, path.Join(dir, name))
@@ -46,8 +47,7 @@ func readLengthConfig(fsys fs.FS, dir string) (c lengthConfig, err error) {
 	return c, nil
 }
 
-// checkModality refuses another output of the transformer than its token states or its logits, and
-// texts that pass a chat template.
+// checkModality refuses chat templates and any output but the token states or the logits.
 func (f *fields) checkModality() {
 	m := f.object("modality_config")
 	if m == nil {
@@ -76,8 +76,7 @@ func (f *fields) checkModality() {
 	text.oneOf(name, output, output)
 }
 
-// callLength reads max_length of processing_kwargs, which stands above all other lengths; 0 if
-// there is none.
+// callLength reads max_length of processing_kwargs, which overrides all other lengths; 0 if absent.
 func (f *fields) callLength() int {
 	p := f.object("processing_kwargs")
 	if p == nil {

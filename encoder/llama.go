@@ -7,10 +7,10 @@ import (
 	"searchd/pooling"
 )
 
-// llama reads the decoders of the Llama kind, as embedding models use them: Llama, Mistral, Qwen2
-// and Qwen3. RMSNorm before each part, rotary positions, grouped key/value heads, a gated
-// feed-forward; causal unless the config says otherwise. Source: transformers modeling_llama.py,
-// modeling_mistral.py, modeling_qwen2.py, modeling_qwen3.py.
+// llama reads decoders of the Llama kind that embedding models use: Llama, Mistral, Qwen2 and
+// Qwen3. RMSNorm before each part, rotary positions, grouped key/value heads, a gated feed-forward;
+// causal by default. Source: transformers modeling_llama.py, modeling_mistral.py,
+// modeling_qwen2.py, modeling_qwen3.py.
 func llama(f *fields) *architecture {
 	family := f.string("model_type", "llama")
 	a := &architecture{

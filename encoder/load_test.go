@@ -343,9 +343,9 @@ func TestMissing(t *testing.T) {
 		{"model.safetensors", "pytorch_model.bin", "model.safetensors.index.json exists, and pytorch_model.bin is not read; load and save"},
 		{"model.safetensors", "onnx/model.onnx", "onnx/model.onnx is not read"},
 		{"model.safetensors", "", "neither model.safetensors nor model.safetensors.index.json exists: file"},
-		{"tokenizer.json", "vocab.txt", "tokenizer.json: file does not exist; of vocab.txt AutoTokenizer of transformers makes one"},
+		{"tokenizer.json", "vocab.txt", "tokenizer.json: file does not exist; to convert vocab.txt, load and save"},
 		{"tokenizer.json", "", "tokenizer.json: file does not exist"},
-		{"1_Pooling/config.json", "", "1_Pooling/config.json: file does not exist; modules.json names the folder 1_Pooling for Pooling"},
+		{"1_Pooling/config.json", "", "1_Pooling/config.json: file does not exist; modules.json wants the folder 1_Pooling for Pooling"},
 		{"config.json", "", "the folder of a checkpoint has config.json, tokenizer.json and model.safetensors"},
 	} {
 		files := map[string]string{test.missing: ""}

@@ -9,8 +9,8 @@ import (
 	"searchd/internal/simd"
 )
 
-// mix adds the states of the tokens [from, to) after n layers to their weighted mean, and puts the
-// mean in their place after the last.
+// mix adds the states of the tokens [from, to) after n layers to their weighted mean, and replaces
+// the last states by the mean.
 func (s *stack) mix(w *workspace, n, from, to int) {
 	if s.layerWeights == nil {
 		return

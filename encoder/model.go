@@ -22,8 +22,8 @@ const (
 	// Float32 gives the vectors of sentence-transformers.
 	Float32 Precision = iota
 	// Int8 rounds the weights of the layers to bytes, with a scale for each output channel, and
-	// their inputs, with a scale for each token. It takes a quarter of the memory and gives vectors
-	// that differ a little.
+	// their inputs, with a scale for each token. It takes a quarter of the memory and changes the
+	// vectors slightly.
 	Int8
 )
 
@@ -49,7 +49,7 @@ func ParsePrecision(s string) (Precision, error) {
 	return 0, fmt.Errorf("%w: precision %q, want f32 or int8", ErrConfig, s)
 }
 
-// Options change what a checkpoint says. The zero value changes nothing.
+// Options override settings of a checkpoint. The zero value changes nothing.
 type Options struct {
 	// Pooling replaces the pooling of the checkpoint: cls, max, mean, mean_sqrt_len_tokens,
 	// weightedmean or lasttoken, or several joined by plus signs, each once, which are concatenated
@@ -64,8 +64,8 @@ type Options struct {
 	// Threads is the number of goroutines that compute at any time, over all calls together, at
 	// most 4096; 0 means GOMAXPROCS.
 	Threads int
-	// MaxBatchTokens is how many tokens a goroutine works on together; a longer text is a batch of
-	// its own. 0 means 1024. It bounds the memory: Threads workspaces of max(MaxBatchTokens,
+	// MaxBatchTokens is how many tokens a goroutine works on together; a longer text is its own
+	// batch. 0 means 1024. It bounds the memory: Threads workspaces of max(MaxBatchTokens,
 	// MaxSeqLength) tokens.
 	MaxBatchTokens int
 }
@@ -119,9 +119,8 @@ type Info struct {
 
 // Load reads a checkpoint in the layout of sentence-transformers: modules.json, the transformer
 // with config.json, model.safetensors (or shards) and tokenizer.json, pooling and further modules.
-// A folder without modules.json is a plain transformer, or a cross-encoder, and is pooled by the
-// mean. Nothing is guessed: a setting that is not known is an error, for a vector that is a little
-// wrong is worse than none.
+// A folder without modules.json is a plain transformer, pooled by the mean, or a cross-encoder. An
+// unknown setting is an error, because slightly wrong vectors are worse than none.
 func Load(fsys fs.FS, o Options) (*Model, error) {
 	if _, err := ParsePrecision(o.Precision.String()); err != nil {
 		return nil, fmt.Errorf("%w: Options.Precision is %d, want Float32 or Int8", ErrConfig, o.Precision)
@@ -156,9 +155,8 @@ func Load(fsys fs.FS, o Options) (*Model, error) {
 	return m, partsErr
 }
 
-// Check reads what Load reads of a checkpoint but its weights, which need not be there: modules,
-// configs and the tokenizer. Its errors are those of Load with the zero Options. What shows in the
-// weights alone, their names and shapes above all, it cannot tell.
+// Check reads what Load reads except the weights, which need not exist. Its errors are those of
+// Load with the zero Options; wrong names and shapes of tensors are not found.
 func Check(fsys fs.FS) error {
 	m := &Model{dry: true}
 	refs, err := readModules(fsys)
@@ -345,11 +343,11 @@ func readTokenizer(fsys fs.FS, dir string, o tokenizer.Options, vocab int) (*tok
 	return tok, nil
 }
 
-// missingTokenizer says how to make tokenizer.json of what there is instead.
+// missingTokenizer names the tool that converts an older tokenizer file, if there is one.
 func missingTokenizer(fsys fs.FS, dir string, err error) error {
 	for _, name := range []string{"vocab.txt", "vocab.json", "tokenizer.model", "sentencepiece.bpe.model", "spiece.model", "spm.model"} {
 		if _, statErr := fs.Stat(fsys, path.Join(dir, name)); statErr == nil {
-			return fmt.Errorf("%w; of %s AutoTokenizer of transformers makes one: load and save the tokenizer with it", err, name)
+			return fmt.Errorf("%w; to convert %s, load and save the tokenizer with AutoTokenizer of transformers", err, name)
 		}
 	}
 	return err

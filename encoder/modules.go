@@ -20,18 +20,17 @@ type moduleRef struct {
 	dir   string
 }
 
-// missing says of a file that is not there who wants it: a copy of the outermost files alone lacks
-// the folders.
+// missing adds to fs.ErrNotExist which module wants the folder.
 func (r moduleRef) missing(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%w; modules.json names the folder %s for %s", err, r.dir, r.class)
+		return fmt.Errorf("%w; modules.json wants the folder %s for %s", err, r.dir, r.class)
 	}
 	return err
 }
 
-// readModules reads modules.json. The class paths have changed between releases of
-// sentence-transformers, their last segments have not. A folder without the file is a plain
-// transformer, which sentence-transformers pools by the mean.
+// readModules reads modules.json. The class paths differ between releases of sentence-transformers,
+// their last segments do not. A folder without the file is a plain transformer, which
+// sentence-transformers pools by the mean.
 func readModules(fsys fs.FS) ([]moduleRef, error) {
 	const name = "modules.json"
 	b, err := readLimited(fsys, name, maxConfigBytes)
@@ -72,8 +71,8 @@ type vectorModule interface {
 	width(in int) (out int)
 }
 
-// readVectorModule reads one of the modules that may follow the pooling; in is the width that it
-// gets, 0 where the weights would tell.
+// readVectorModule reads one of the modules that may follow the pooling. in is the width of its
+// input, 0 if only the weights determine it.
 func (m *Model) readVectorModule(fsys fs.FS, ref moduleRef, in int) (vectorModule, error) {
 	switch ref.class {
 	case "Normalize":
@@ -191,14 +190,14 @@ func readLayerNorm(fsys fs.FS, dir string, in int, dry bool) (vectorModule, erro
 	return m, err
 }
 
-// unread stands for a module of that width whose weights are not read; it is never applied.
+// unread is a module whose weights are not read; it is never applied.
 type unread int
 
 func (u unread) width(int) int { return int(u) }
 
 func (unread) apply(x []float32, _ int) []float32 { return x }
 
-// readWeights opens the checkpoint in dir and runs load twice, dry and for good.
+// readWeights opens the checkpoint in dir and runs load twice, first dry.
 func readWeights(fsys fs.FS, dir string, load func(*loader)) error {
 	ck, err := safetensors.Open(fsys, dir)
 	if err != nil {

@@ -3,8 +3,8 @@ package encoder
 import "searchd/internal/simd"
 
 // mpnet reads MPNet: BERT without segments, with positions from 2 and one table of relative biases
-// for all layers. The model fixes the padding id, 32 buckets and the distance 128, whatever the
-// config says. Source: transformers modeling_mpnet.py.
+// for all layers. The padding id, 32 buckets and the distance 128 are fixed by the model and not by
+// the config. Source: transformers modeling_mpnet.py.
 func mpnet(f *fields) *architecture {
 	const pad, buckets, maxDistance = 1, 32, 128
 	f.oneOf("position_embedding_type", "absolute", "absolute")

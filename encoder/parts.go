@@ -16,15 +16,15 @@ import (
 	"searchd/encoder/safetensors"
 )
 
-// Parts are the SHA-256, in hexadecimal, of what decides the vector of a document beside the
-// weights of the transformer. They are the same on every machine and in every version of this
-// package. What describes a checkpoint only does not change them, nor do white space, the order of
-// a file's outermost members, the prompts for queries, and a Normalize at the end: vectors are
-// compared at unit length.
+// Parts are the SHA-256, in hexadecimal, of everything but the transformer's weights that
+// determines the vector of a document. They are the same on every machine and in every version of
+// this package. White space, the order of a file's outermost members, descriptive fields, the
+// prompts for queries and a final Normalize do not change them: vectors are compared at unit
+// length.
 type Parts struct {
 	Config    string `json:"config,omitempty"`    // config.json of the transformer; empty: a static model
-	Tokenizer string `json:"tokenizer,omitempty"` // tokenizer.json, do_lower_case, and what tokenizer_config.json says otherwise
-	Modules   string `json:"modules,omitempty"`   // what the other modules are, with their settings and weights; the modes of pooling are Info.Pooling
+	Tokenizer string `json:"tokenizer,omitempty"` // tokenizer.json, do_lower_case and overrides of tokenizer_config.json
+	Modules   string `json:"modules,omitempty"`   // the other modules with settings and weights; the pooling modes are in Info.Pooling
 	Prompt    string `json:"prompt,omitempty"`    // the one for documents
 }
 
@@ -136,7 +136,7 @@ func writePart(h hash.Hash, fsys fs.FS, name string, counts func(member string) 
 		return err
 	}
 	var raw map[string]json.RawMessage
-	if json.Unmarshal(b, &raw) != nil { // who reads it for use knows better, and is strict
+	if json.Unmarshal(b, &raw) != nil { // the reader of this file reports the error
 		h.Write(b)
 		return nil
 	}

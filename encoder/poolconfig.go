@@ -27,7 +27,7 @@ var poolFlags = []string{
 }
 
 // readPooling reads the config of a Pooling module over states of width hidden: flags in the old
-// layout, a name or a list of names under pooling_mode in the new one. No flag at all means the
+// layout, a name or a list of names under pooling_mode in the new one. Without either it is the
 // mean.
 func readPooling(fsys fs.FS, dir string, hidden int) (poolConfig, error) {
 	f, err := readFields(fsys, path.Join(dir, "config.json"))

@@ -7,13 +7,13 @@ import (
 	"searchd/internal/simd"
 )
 
-// positionIndexes appends the row of the position table of each token.
+// positionIndexes appends each token's row of the position table.
 func (s *stack) positionIndexes(dst []int32, b *batch) []int32 {
 	p := s.positions
 	for i := range len(b.offsets) - 1 {
 		next := int32(p.offset)
 		for _, id := range b.ids[b.offsets[i]:b.offsets[i+1]] {
-			if int(id) == p.padID { // a padding token in the text itself, which RoBERTa's counting leaves out
+			if int(id) == p.padID { // a padding token in the text itself has no position in RoBERTa
 				dst = append(dst, int32(p.offset-1))
 				continue
 			}
@@ -24,12 +24,11 @@ func (s *stack) positionIndexes(dst []int32, b *batch) []int32 {
 	return dst
 }
 
-// maxSinusoids bounds a position table that no tensor vouches for.
+// maxSinusoids bounds a position table that is computed, not read.
 const maxSinusoids = 1 << 16
 
-// sinusoids returns the position table [rows, width] of "Attention Is All You Need", in the order
-// that transformers stores it for DistilBERT: sines at even columns, cosines at odd ones. A dry run
-// returns nil.
+// sinusoids returns the position table [rows, width] of "Attention Is All You Need" as transformers
+// stores it for DistilBERT: sines at even columns, cosines at odd ones. A dry run returns nil.
 func (l *loader) sinusoids(rows, width int) []float32 {
 	if l.dry {
 		if rows > maxSinusoids {
@@ -50,8 +49,8 @@ func (l *loader) sinusoids(rows, width int) []float32 {
 	return t
 }
 
-// scoreBias is added to the scores of attention; it depends on the head and on the distance key -
-// query only. nil: none.
+// scoreBias is added to the attention scores; it depends only on the head and on the distance key -
+// query. nil: none.
 type scoreBias struct {
 	slopes []float32 // ALiBi: [A]
 	table  []float32 // relative: [rows, A]

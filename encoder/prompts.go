@@ -30,7 +30,7 @@ type prompts struct {
 	byName      map[string]string
 	defaultName string
 	similarity  string
-	sigmoid     *bool // what newer releases say there of a cross-encoder's output; nil: nothing
+	sigmoid     *bool // activation_fn of newer cross-encoders; nil: absent
 }
 
 // readPrompts reads config_sentence_transformers.json, which may be absent.
@@ -59,7 +59,7 @@ func readPrompts(fsys fs.FS) (prompts, error) {
 	return p, f.err()
 }
 
-// allowed says which prompts there are.
+// allowed lists the prompts for an error message.
 func (p *prompts) allowed() string {
 	if len(p.byName) == 0 {
 		return "but the checkpoint has no prompts"

@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 )
 
-// rope says how layers rotate queries and keys by their positions. It holds the sines and cosines,
-// made on first use and for as many positions as were needed; layers that rotate alike share it.
+// rope is a rotation of queries and keys by their positions. Sines and cosines are computed on
+// first use and for as many positions as needed; layers with the same rotation share it.
 type rope struct {
 	theta float64
 	dims  int                             // leading dimensions of a head that are rotated
@@ -61,8 +61,8 @@ func (r *rope) stretched(n int) float64 {
 	return r.theta * math.Pow(r.stretch*float64(n)/float64(r.trained)-(r.stretch-1), d/(d-2))
 }
 
-// tabulate computes n positions. The products are rounded to float32 as PyTorch rounds them: at
-// position 8000 that moves an angle by up to 2.5e-4, which the reference vectors contain.
+// tabulate computes n positions. The products are rounded to float32 as in PyTorch: at position
+// 8000 that moves an angle by up to 2.5e-4, which the reference vectors contain.
 func (r *rope) tabulate(n int, theta float64) *ropeTable {
 	half := r.dims / 2
 	t := &ropeTable{n: n, cos: make([]float32, n*half), sin: make([]float32, n*half)}

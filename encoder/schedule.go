@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// run puts the sequences through the stack in batches and calls sink for each, with its states in w
-// and the indexes of its members. sink is called from several goroutines.
+// run sends the sequences through the stack in batches and calls sink, from several goroutines,
+// with the states of each batch in w and the indexes of its members.
 func (m *Model) run(ctx context.Context, seqs []sequence, sink func(w *workspace, b *batch, members []int) error) error {
 	batches := m.plan(seqs)
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -24,8 +24,8 @@ func (m *Model) run(ctx context.Context, seqs []sequence, sink func(w *workspace
 	return context.Cause(ctx)
 }
 
-// eachText puts the sequences through the stack and calls sink with the states [L, H] of each, from
-// several goroutines.
+// eachText sends the sequences through the stack and calls sink, from several goroutines, with the
+// states [L, H] of each.
 func (m *Model) eachText(ctx context.Context, seqs []sequence, sink func(n int, states []float32) error) error {
 	h := m.stack.hidden
 	return m.run(ctx, seqs, func(w *workspace, b *batch, members []int) error {
@@ -70,7 +70,7 @@ func (m *Model) runBatch(ctx context.Context, seqs []sequence, members []int, he
 }
 
 // plan sorts the sequences by length, longest first, and cuts the order into batches of at most
-// MaxBatchTokens tokens, or of fewer where threads would stay idle.
+// MaxBatchTokens tokens, or fewer if threads would otherwise be idle.
 func (m *Model) plan(seqs []sequence) [][]int {
 	order := make([]int, len(seqs))
 	total := 0
@@ -81,7 +81,7 @@ func (m *Model) plan(seqs []sequence) [][]int {
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(len(seqs[b].ids), len(seqs[a].ids)) })
 	const least = 64 // below this, splitting costs more than it gains
 	budget := min(m.options.MaxBatchTokens, max(least, (total+m.options.Threads-1)/m.options.Threads))
-	const most = 4096 // empty texts must not gather in one batch without end
+	const most = 4096 // bounds a batch of empty texts
 	var batches [][]int
 	for from := 0; from < len(order); {
 		to, tokens := from+1, len(seqs[order[from]].ids)
@@ -95,8 +95,8 @@ func (m *Model) plan(seqs []sequence) [][]int {
 	return batches
 }
 
-// acquire waits for one of the model's slots and takes up to want if more are free. Slots are what
-// keeps calls that run side by side from using more than Threads goroutines.
+// acquire waits for one of the model's slots and takes up to want if more are free. Slots keep
+// concurrent calls from using more than Threads goroutines.
 func (m *Model) acquire(ctx context.Context, want int) (got int, err error) {
 	select {
 	case m.slots <- struct{}{}:

@@ -46,7 +46,7 @@ type TokenWeight struct {
 	Weight float32
 }
 
-// SparseResult holds what EncodeSparse made of each text, in the order of the texts.
+// SparseResult holds the sparse vectors of the texts, in their order.
 type SparseResult struct {
 	Vectors   [][]TokenWeight // weights above 0, by ascending id
 	Truncated []bool
@@ -110,9 +110,9 @@ func (s *sparse) readPooling(fsys fs.FS, dir string) error {
 }
 
 // EncodeSparse returns the sparse vectors of texts: for each word of the vocabulary log(1 + max(0,
-// logit)), the largest over the tokens (or their sum, where the checkpoint says so). It needs a
-// checkpoint of the SPLADE kind: ErrNotSparse. Of o Prompt and Truncate count. Source:
-// arXiv:2109.10086 and sentence-transformers SpladePooling.
+// logit)), the largest over the tokens, or their sum if the checkpoint is configured so. It returns
+// ErrNotSparse unless the checkpoint is of the SPLADE kind. Of o only Prompt and Truncate count.
+// Source: arXiv:2109.10086 and sentence-transformers SpladePooling.
 func (m *Model) EncodeSparse(ctx context.Context, texts []string, o EncodeOptions) (*SparseResult, error) {
 	if m.sparse == nil {
 		return nil, ErrNotSparse
@@ -134,8 +134,8 @@ func (m *Model) EncodeSparse(ctx context.Context, texts []string, o EncodeOption
 	return r, nil
 }
 
-// vector pools the states [L, H] of text number text. It works on a few rows at a time, because the
-// logits of a row are as many as the words.
+// vector pools the states [L, H] of text number text, a few rows at a time because a row has as
+// many logits as there are words.
 func (s *sparse) vector(states []float32, hidden, text int) ([]TokenWeight, error) {
 	const rows = 14
 	vocab := s.decoder.w.Out()
@@ -145,13 +145,13 @@ func (s *sparse) vector(states []float32, hidden, text int) ([]TokenWeight, erro
 		n := min(rows, len(states)/hidden)
 		s.dense.mul(x, states, n, s.act, nil)
 		s.norm.apply(x, x, n)
-		if err := checkFinite(x[:n*hidden], text); err != nil { // a word of a NaN would be left out
+		if err := checkFinite(x[:n*hidden], text); err != nil { // NaN would be dropped by the maximum below
 			return nil, err
 		}
 		s.decoder.mul(logits, x, n, simd.ReLU, nil)
 		for i := range n {
 			for j, v := range logits[i*vocab : (i+1)*vocab] {
-				if !s.sum { // the logarithm keeps the order and can wait
+				if !s.sum { // the logarithm is monotonic: apply it to the maximum
 					pooled[j] = max(pooled[j], v)
 				} else if v > 0 {
 					pooled[j] += s.weight(v)

@@ -14,7 +14,7 @@ import (
 //
 // Letters: T tokens of a batch, H hidden size, A heads, K key/value heads, D head size, I
 // intermediate size. The states of a batch are one matrix [T, H] with the sequences one after
-// another; there is no padding, and so no mask but the one that the family wants.
+// another, without padding.
 type stack struct {
 	*architecture
 	wordTable     []float32 // [V, E]
@@ -64,7 +64,7 @@ func loadStack(ck *safetensors.Checkpoint, a *architecture, p Precision) (*stack
 	s := &stack{architecture: a, parameters: l.parameters}
 	inside := *l
 	inside.precision = p
-	team(2).each(2, func(_, part int) { // the word table of a small checkpoint is as large as its blocks
+	team(2).each(2, func(_, part int) { // in parallel: the word table of a small checkpoint is as large as its blocks
 		if part == 0 {
 			s.load(l)
 		} else {
@@ -139,7 +139,7 @@ func (s *stack) loadLayers(l *loader) {
 	}
 }
 
-// chain tells each linear layer which one follows.
+// chain sets, for each linear layer, the weights that are used next.
 func (s *stack) chain() {
 	for i, b := range s.layers {
 		order := []*linear{b.qkv, b.output, b.gate, b.up, b.down, s.layers[(i+1)%len(s.layers)].qkv}

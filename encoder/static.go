@@ -23,7 +23,7 @@ type static struct {
 }
 
 // loadStatic reads the StaticEmbedding module of sentence-transformers, whose table may be that of
-// model2vec. Texts are cut as tokenizer.json says. Source: sentence-transformers
+// model2vec. Texts are cut at the length in tokenizer.json. Source: sentence-transformers
 // static_embedding.py.
 func (m *Model) loadStatic(fsys fs.FS, dir string) error {
 	if m.dry {
@@ -87,8 +87,8 @@ func isModel2Vec(fsys fs.FS) bool {
 }
 
 // loadModel2Vec reads the layout of model2vec: a table, optional weights of tokens, an optional
-// mapping of ids to rows. Unknown tokens do not count, and at most 512 tokens do. Source: model2vec
-// model.py and persistence.py.
+// mapping of ids to rows. Unknown tokens are skipped, and at most 512 tokens count. Source:
+// model2vec model.py and persistence.py.
 func (m *Model) loadModel2Vec(fsys fs.FS) error {
 	f, err := readFields(fsys, "config.json")
 	if err != nil {
@@ -172,8 +172,8 @@ func unknownToken(fsys fs.FS) (string, error) {
 	return file.Model.UnkToken, nil
 }
 
-// prefix returns how many of ids there are up to the limit-th that counts, with those behind it
-// that do not; 0 is no limit.
+// prefix returns the length of the longest prefix of ids in which at most limit count; 0 is no
+// limit.
 func (s *static) prefix(ids []int32, limit int) int {
 	n := 0
 	for i, id := range ids {

@@ -55,7 +55,7 @@ func t5(f *fields) *architecture {
 	return a
 }
 
-// readFeedForward reads T5's feed_forward_proj: an activation, or "gated-" and an activation, where
+// readFeedForward reads T5's feed_forward_proj: an activation, or "gated-" and an activation;
 // "gated-gelu" means the tanh form.
 func (a *architecture) readFeedForward(f *fields) (gated bool) {
 	const name = "feed_forward_proj"

@@ -10,7 +10,7 @@ import (
 type team int
 
 // each calls f for every i below n, from at most t goroutines, and returns when all calls have
-// returned. worker tells the goroutines apart. A panic in f reaches the caller.
+// returned. worker identifies the goroutine. A panic in f reaches the caller.
 func (t team) each(n int, f func(worker, i int)) {
 	size := min(int(t), n)
 	if size <= 1 {
@@ -56,5 +56,5 @@ func (t team) start(f func(worker int)) {
 // maxThreads bounds Options.Threads.
 const maxThreads = 4096
 
-// defaultThreads is the number of goroutines where Options says nothing.
+// defaultThreads is the default of Options.Threads.
 func defaultThreads() int { return runtime.GOMAXPROCS(0) }

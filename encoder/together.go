@@ -9,13 +9,12 @@ import (
 	"searchd/internal/simd"
 )
 
-// forwardTogether is forward for a batch of at most blockRows tokens. With so few rows the weights
-// set the time, because they come from the last cache or from memory, so each of the t goroutines
-// takes its share of every layer's output channels and streams that part of the weights alone. They
-// meet five times a layer; what is cheap, the norms, each does for itself instead of meeting once
-// more.
+// forwardTogether is forward for a batch of at most blockRows tokens. With so few rows reading the
+// weights from cache or memory limits the speed, so each of the t goroutines computes a share of
+// every layer's output channels and reads only that part of the weights. They synchronise five
+// times a layer; each computes the cheap norms itself instead of synchronising once more.
 //
-// w.states holds the sums before a norm, complete at the meetings; x [T, H] is each goroutine's
+// w.states holds the sums before a norm, complete at each meeting; x [T, H] is a goroutine's own
 // copy of the normed states.
 func (s *stack) forwardTogether(ctx context.Context, w *workspace, b *batch, t team) error {
 	w.prepare(s, b, t)
@@ -62,7 +61,7 @@ func (s *stack) forwardTogether(ctx context.Context, w *workspace, b *batch, t t
 				m.leave()
 			}
 		}
-		m.meet() // nobody reads the states any more
+		m.meet() // all goroutines have read the states
 		mine := states[from*s.hidden : to*s.hidden]
 		if !s.preNorm {
 			copy(mine, x[from*s.hidden:])
@@ -75,7 +74,7 @@ func (s *stack) forwardTogether(ctx context.Context, w *workspace, b *batch, t t
 }
 
 // widen computes this part of the first half of a feed-forward for the rows x [n, H], and returns
-// where all of it is, [n, I].
+// the shared result [n, I].
 func (s *stack) widen(l *layer, sc *scratch, x []float32, n, part, parts int) []float32 {
 	up := sc.up[:n*s.intermediate]
 	if l.gate == nil {
@@ -97,9 +96,9 @@ func (l *linear) share(dst, x []float32, rows, part, parts int, act simd.Activat
 	l.w.MulShare(dst, x, rows, part, parts, simd.Epilogue{Bias: l.bias, Act: act, Residual: residual, Then: l.then})
 }
 
-// meeting is where the goroutines of a team wait for each other. The waits are short, and waking a
-// goroutine takes as long as a third of a layer, so they spin; who waits for long, because a peer
-// has no processor, gives way more and more.
+// meeting is a barrier for the goroutines of a team. Waits are short, and waking a goroutine takes
+// a third as long as a layer, so they spin; a goroutine that waits long, because a peer has no
+// processor, yields more and more.
 type meeting struct {
 	size    int32
 	here    atomic.Int32

@@ -17,9 +17,9 @@ type TokenStates struct {
 	Tokenization time.Duration // as in Result
 }
 
-// EncodeTokens returns the states after the last layer, before pooling and the modules behind it.
-// Of o Prompt and Truncate count. It returns ErrPrompt, ErrNotFinite, ErrInspect for a static
-// model, which has no layers, or the error of ctx.
+// EncodeTokens returns the states after the last layer, before pooling and later modules. Of o only
+// Prompt and Truncate count. It returns ErrPrompt, ErrNotFinite, ErrInspect for a static model,
+// which has no layers, or the error of ctx.
 func (m *Model) EncodeTokens(ctx context.Context, texts []string, o EncodeOptions) (*TokenStates, error) {
 	if m.static != nil {
 		return nil, errNoLayers
@@ -38,8 +38,7 @@ func (m *Model) EncodeTokens(ctx context.Context, texts []string, o EncodeOption
 	return r, nil
 }
 
-// EncodeTokensIDs is EncodeTokens for texts that are already tokens; see EncodeIDs. Of o Truncate
-// counts.
+// EncodeTokensIDs is EncodeTokens for token ids; see EncodeIDs. Of o only Truncate counts.
 func (m *Model) EncodeTokensIDs(ctx context.Context, ids [][]int32, o EncodeOptions) (*TokenStates, error) {
 	if m.static != nil {
 		return nil, errNoLayers

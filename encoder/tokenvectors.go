@@ -5,8 +5,7 @@ import (
 	"fmt"
 )
 
-// ErrTokenVectors says that a checkpoint's tokens have no vectors of their own in the space of its
-// states.
+// ErrTokenVectors means that single tokens have no vectors in the space of the states.
 var ErrTokenVectors = errors.New("no token vectors")
 
 // TokenVectors are the vectors of single tokens, without a text around them.
@@ -16,13 +15,13 @@ type TokenVectors struct {
 }
 
 // Read writes the vector of a token to dst [Dim]; id is 0 to Vocab-1. It is not normalised: its
-// length says how much the token counts in a mean of tokens. It is safe for concurrent use.
+// length is the weight of the token in a mean. It is safe for concurrent use.
 func (t *TokenVectors) Read(dst []float32, id int) { t.vector(dst[:t.Dim], id) }
 
-// TokenVectors returns the vectors of the tokens. Of a static model they are its rows; of a
-// transformer with norms behind its residuals the row of the word table after the first norm and
-// the last, which is the token's state where the layers add nothing. It returns ErrTokenVectors for
-// other architectures.
+// TokenVectors returns the vectors of the tokens: the rows of a static model, or for a transformer
+// with norms after its residuals the rows of the word table after the first norm and the last,
+// which are the states if the layers add nothing. It returns ErrTokenVectors for other
+// architectures.
 func (m *Model) TokenVectors() (*TokenVectors, error) {
 	if s := m.static; s != nil {
 		return &TokenVectors{s.vocab, s.dim, s.token}, nil

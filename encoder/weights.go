@@ -17,7 +17,7 @@ var ErrWeights = errors.New("encoder: checkpoint does not fit its config")
 type linear struct {
 	w    simd.Packed // [out, in], in float32 or in int8
 	bias []float32   // nil: none
-	then simd.Packed // the weights that are used next, so that they are fetched in time; nil: not known
+	then simd.Packed // the weights used next, to prefetch; nil: unknown
 }
 
 func (l *linear) mul(dst, x []float32, rows int, act simd.Activation, residual []float32) {
@@ -42,9 +42,9 @@ func (n *norm) apply(dst, x []float32, rows int) {
 	}
 }
 
-// loader takes tensors out of a checkpoint. It runs twice over the same steps: first with dry set,
-// when it only compares names and shapes with the headers and collects what does not fit, then to
-// read. So nothing large is allocated for a checkpoint that is refused.
+// loader takes tensors out of a checkpoint. It runs the same steps twice: first dry, comparing
+// names and shapes with the headers and collecting all differences, then to read. So nothing large
+// is allocated for a checkpoint that is refused.
 type loader struct {
 	ck         *safetensors.Checkpoint
 	prefix     string
@@ -111,8 +111,8 @@ func (l *loader) tensor(name string, shape ...int) []float32 {
 	return x
 }
 
-// check ends the dry run: it reports the first problems, and tensors under the given roots that
-// nothing has asked for, because a weight that is left out gives wrong vectors.
+// check ends the dry run. It reports the first differences, and tensors under the given roots that
+// were not asked for, because a missing weight gives wrong vectors.
 func (l *loader) check(roots ...string) error {
 	for _, name := range l.ck.Names() {
 		for _, root := range roots {
@@ -143,7 +143,7 @@ func (l *loader) twice(load func(*loader)) error {
 	return l.err
 }
 
-// derived tells tensors that older checkpoints store although they follow from the config.
+// derived reports tensors that older checkpoints store although they follow from the config.
 func derived(name string) bool {
 	for _, suffix := range []string{safetensors.ScalesOf(""), ".position_ids", ".token_type_ids", ".inv_freq", ".masked_bias", ".attn.bias"} {
 		if strings.HasSuffix(name, suffix) {
@@ -207,8 +207,8 @@ func (l *loader) stacked(bases []string, outs []int, in int, bias bool) *linear 
 	return lin
 }
 
-// norm reads the weight and, if there is one, the bias of a norm over width numbers. Checkpoints
-// converted from TensorFlow call them gamma and beta. An empty name is the identity.
+// norm reads the weight and, if there is one, the bias of a norm over width numbers, called gamma
+// and beta in checkpoints converted from TensorFlow. An empty name is the identity.
 func (l *loader) norm(base string, width int, kind normKind, bias bool, eps float64) *norm {
 	if base == "" {
 		return nil

@@ -1,8 +1,7 @@
 package encoder
 
-// workspace is the memory of one run. It grows to the largest batch that it has seen, which is
-// bounded by the token budget or by one sequence of the greatest length; a Model owns at most one
-// for each of its threads.
+// workspace is the memory of one run. It grows to its largest batch, which is bounded by the token
+// budget or one sequence of maximal length. A Model owns at most one per thread.
 type workspace struct {
 	states    []float32 // [T, H]
 	mixed     []float32 // [T, H], the weighted mean over layers, where there is one
@@ -15,7 +14,7 @@ type workspace struct {
 	qkvWidth  int        // (A+2K)*D
 }
 
-// scratch is what one goroutine needs beside.
+// scratch is the memory of one goroutine.
 type scratch struct {
 	embedding []float32 // [blockRows, E]
 	normed    []float32 // [blockRows, H]
@@ -69,7 +68,7 @@ func (w *workspace) prepare(s *stack, b *batch, t team) {
 	}
 }
 
-// grown returns x with length n, newly made if it has no room; the contents do not matter.
+// grown returns x with length n, reallocated if needed; the contents are undefined.
 func grown(x []float32, n int) []float32 {
 	if cap(x) < n {
 		return make([]float32, n)

@@ -15,7 +15,7 @@ import (
 	"searchd/encoder"
 )
 
-// ManifestFile lies in the folder of each checkpoint that was pulled and says where it came from.
+// ManifestFile is the name of the file that describes a pulled checkpoint, in its folder.
 const ManifestFile = "manifest.json"
 
 // CacheEnv is the environment variable that replaces the folder of pulled checkpoints.
@@ -49,8 +49,8 @@ type Pulled struct {
 	New bool // whether this call has put it there
 }
 
-// CacheDir is the folder of pulled checkpoints: SEARCHD_MODELS, or else searchd/models in the
-// user's cache folder.
+// CacheDir is the folder of pulled checkpoints: SEARCHD_MODELS, or searchd/models in the user's
+// cache folder.
 func CacheDir() (string, error) {
 	if dir := os.Getenv(CacheEnv); dir != "" {
 		return dir, nil
@@ -68,8 +68,8 @@ func cachePath(r Repo) (string, error) {
 	return filepath.Join(dir, r.Owner, r.Name), err
 }
 
-// readManifest returns the manifest of the checkpoint in dir after looking whether the files are
-// there with their sizes. The error is [fs.ErrNotExist] where dir has no manifest.
+// readManifest returns the manifest of the checkpoint in dir after checking that its files exist
+// with their sizes. The error is [fs.ErrNotExist] if there is no manifest.
 func readManifest(dir string) (*Manifest, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -96,8 +96,7 @@ func readManifest(dir string) (*Manifest, error) {
 	return &m, nil
 }
 
-// EmbeddedManifest describes the embedded checkpoint: family, dimension, parameters and sizes,
-// without digests. It loads it.
+// EmbeddedManifest loads the embedded checkpoint and describes it, without digests.
 func EmbeddedManifest() (*Manifest, error) {
 	fsys, _, err := Find(Embedded)
 	if err != nil {
@@ -123,8 +122,8 @@ func EmbeddedManifest() (*Manifest, error) {
 	return m, err
 }
 
-// is reports whether the manifest is that of the wanted revision: a branch or tag as it was pulled,
-// or the beginning of the commit.
+// is reports whether the manifest is of the wanted revision: the branch or tag that was pulled, or
+// the beginning of the commit.
 func (m *Manifest) is(r Repo) bool {
 	return r.Revision == "" || r.Revision == m.Revision || len(r.Revision) >= 7 && strings.HasPrefix(m.Commit, r.Revision)
 }
@@ -136,7 +135,7 @@ func findPulled(r Repo) (fs.FS, string, error) {
 		return nil, "", err
 	}
 	m, err := readManifest(dir)
-	if errors.Is(err, fs.ErrNotExist) { // or a pull was killed while it replaced what was there, which the next one puts back
+	if errors.Is(err, fs.ErrNotExist) { // a pull may have been killed while it replaced the checkpoint; the next one recovers it
 		before := filepath.Join(filepath.Dir(dir), oldName(r.Name))
 		if kept, oldErr := readManifest(before); oldErr == nil {
 			m, dir, err = kept, before, nil
@@ -155,8 +154,8 @@ func findPulled(r Repo) (fs.FS, string, error) {
 	return os.DirFS(dir), r.ID(), nil
 }
 
-// List returns the pulled checkpoints by name. One that cannot be read is left out and told in the
-// error, which does not keep the others away.
+// List returns the pulled checkpoints by name. Unreadable ones are left out and joined in the
+// error.
 func List() ([]Pulled, error) {
 	cache, err := CacheDir()
 	if err != nil {
@@ -174,7 +173,7 @@ func List() ([]Pulled, error) {
 	for _, owner := range owners {
 		names, err := os.ReadDir(filepath.Join(cache, owner.Name()))
 		if err != nil {
-			continue // a file, or a folder of somebody else
+			continue // not a folder of pulled checkpoints
 		}
 		for _, name := range names {
 			r, err := ParseRepo(owner.Name() + "/" + name.Name())
@@ -195,8 +194,8 @@ func List() ([]Pulled, error) {
 	return out, errors.Join(faults...)
 }
 
-// Remove deletes a pulled checkpoint, and what an interrupted pull of it has left. It waits for a
-// pull of it to end.
+// Remove deletes a pulled checkpoint and the remains of an interrupted pull. It waits for a running
+// pull.
 func Remove(ctx context.Context, name string) error {
 	r, err := ParseRepo(name)
 	if err != nil {

@@ -7,9 +7,8 @@ import (
 	"io/fs"
 )
 
-// Card says what a checkpoint is for, in a few sentences that people read: what it is, what it was
-// made of, and what it must not be used for. It is read from card.json in the checkpoint's folder;
-// the zero Card where there is none.
+// Card describes a checkpoint for people: its purpose, its training data and its limits. It is read
+// from card.json in the checkpoint's folder.
 type Card struct {
 	About     string   `json:"about,omitempty"`
 	Limits    string   `json:"limits,omitempty"`

@@ -30,8 +30,8 @@ var (
 // moduleDir is the folder of a module and the last segment of its class.
 type moduleDir struct{ class, dir string }
 
-// parseModules reads modules.json for the folders in it; the encoder checks the rest when it loads
-// the checkpoint.
+// parseModules reads the folders in modules.json; the encoder checks the rest when it loads the
+// checkpoint.
 func parseModules(raw []byte) ([]moduleDir, error) {
 	var entries []struct {
 		Type string `json:"type"`
@@ -60,7 +60,7 @@ func localPath(p string) bool {
 	return fs.ValidPath(p) && !strings.ContainsAny(p, "\\:\x00") && filepath.IsLocal(filepath.FromSlash(p))
 }
 
-// configs returns the small files that are wanted, of those that there are.
+// configs returns the small files that are wanted and exist.
 func configs(files map[string]remoteFile, modules []moduleDir) ([]remoteFile, error) {
 	var names []string
 	names = append(names, rootFiles...)
@@ -109,10 +109,10 @@ func checkSize(f remoteFile) error {
 	return nil
 }
 
-// withWeights are the classes of modules that cannot do without weights.
+// withWeights are the classes of modules that need weights.
 var withWeights = []string{"Transformer", "StaticEmbedding", "Dense", "LayerNorm"}
 
-// weights returns for each module its file of weights, or else the index of its shards.
+// weights returns the file of weights of each module, or the index of its shards.
 func weights(files map[string]remoteFile, modules []moduleDir) (single, indexes []remoteFile, err error) {
 	for _, m := range modules {
 		if f, ok := files[path.Join(m.dir, safetensors.SingleName)]; ok {
@@ -133,8 +133,8 @@ func weights(files map[string]remoteFile, modules []moduleDir) (single, indexes 
 	return single, indexes, nil
 }
 
-// missingWeights names what there is instead: pickled weights are common in old repositories, and
-// reading them can run code.
+// missingWeights names other formats that exist: pickled weights are common in old repositories,
+// and reading them can run code.
 func missingWeights(files map[string]remoteFile, m moduleDir) error {
 	want := path.Join(m.dir, safetensors.SingleName)
 	for _, other := range []string{"pytorch_model.bin", "pytorch_model.bin.index.json", "tf_model.h5", "flax_model.msgpack"} {

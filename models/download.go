@@ -30,8 +30,8 @@ type transfer struct {
 //
 //  1. If the tree has a file with that digest, done.
 //  2. Otherwise fetch into the part, from where it ends.
-//  3. Check size and digest of the part. If they differ, it is removed; if it began with bytes of an
-//     earlier request, these may be damaged, and it is fetched once more from the beginning.
+//  3. Check size and digest of the part. If they differ, it is removed; if it began with bytes of
+//     an earlier request, these may be damaged, and it is fetched once more from the beginning.
 //  4. Rename the part into the tree.
 func (t *transfer) fetch(ctx context.Context, f remoteFile) (sum string, err error) {
 	name, part, parent := t.stage.file(f), t.stage.part(f), t.stage.parent

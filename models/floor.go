@@ -8,7 +8,7 @@ import (
 	"searchd/internal/simd"
 )
 
-// unrelated are sentences of which no two are about the same.
+// unrelated are sentences on different subjects.
 var unrelated = []string{
 	"The harbour was closed because of the storm.",
 	"Stir the sauce until it thickens.",

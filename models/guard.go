@@ -12,15 +12,15 @@ import (
 	"time"
 )
 
-// guard decides which addresses a pull may connect to. It looks at the address of the connection
-// itself, after the name has been resolved, so that no answer of a name server, first or second,
-// leads to a machine inside.
+// guard decides which addresses a pull may connect to. It checks the address of the connection
+// itself, after the name was resolved, so that no response of a name server leads to an internal
+// machine.
 type guard struct {
 	loopback bool // the hub was given as a loopback URL: connect to loopback too
 	private  bool // connect to private networks too, but never to link-local addresses
 }
 
-// reserved are the prefixes that [netip.Addr] has no question for: not reachable from outside, or
+// reserved are prefixes that [netip.Addr] has no method for: not reachable from outside, or
 // services of a cloud to its machines. Source: the special-purpose address registries of IANA (RFC
 // 6890).
 var reserved = prefixes("0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15", "198.51.100.0/24",
@@ -83,8 +83,8 @@ func (g guard) control(_, address string, _ syscall.RawConn) error {
 	return g.check(ap.Addr())
 }
 
-// transport connects through the guard, or through the proxy that the environment names; a proxy is
-// the operator's and resolves names itself.
+// transport connects through the guard, or through the proxy of the environment, which is the
+// operator's and resolves names itself.
 func (g guard) transport(hub *url.URL) *http.Transport {
 	guarded := &net.Dialer{Timeout: 20 * time.Second, Control: g.control}
 	plain := &net.Dialer{Timeout: 20 * time.Second}
@@ -130,7 +130,7 @@ func hostPort(u *url.URL) string {
 	return net.JoinHostPort(strings.ToLower(u.Hostname()), port)
 }
 
-// isLoopback reports whether host is this machine by its very name.
+// isLoopback reports whether host is localhost or a loopback address.
 func isLoopback(host string) bool {
 	if strings.EqualFold(host, "localhost") {
 		return true

@@ -16,20 +16,20 @@ import (
 	"time"
 )
 
-// DefaultHub is where checkpoints come from unless told otherwise.
+// DefaultHub is the default of PullOptions.Hub.
 const DefaultHub = "https://huggingface.co"
 
 // Errors of a pull.
 var (
-	ErrRefused  = errors.New("refused for safety")                                  // a host, an address or a path that must not be used
-	ErrAccess   = errors.New("the hub gives no access")                             // 401 and 403
-	ErrMismatch = errors.New("the content is not what the hub's list says")         // digest or size
-	ErrTooLarge = errors.New("larger than allowed")                                 // a file, a list or the whole
-	ErrHub      = errors.New("the hub does not answer as expected")                 // status, JSON
-	ErrLayout   = errors.New("the repository is not a checkpoint that can be used") // files that are missing
+	ErrRefused  = errors.New("refused for safety")                          // a host, an address or a path that must not be used
+	ErrAccess   = errors.New("the hub gives no access")                     // 401 and 403
+	ErrMismatch = errors.New("the content is not what the hub's list says") // digest or size
+	ErrTooLarge = errors.New("larger than allowed")                         // a file, a list or the whole
+	ErrHub      = errors.New("the hub does not answer as expected")         // status, JSON
+	ErrLayout   = errors.New("the repository is not a usable checkpoint")   // files that are missing
 )
 
-// Bounds of a conversation with a hub.
+// Bounds of the requests to a hub.
 const (
 	maxRedirects  = 5
 	maxAttempts   = 5
@@ -46,8 +46,8 @@ type hub struct {
 	token    string
 	client   *http.Client
 	backoff  time.Duration // first wait between attempts
-	stall    time.Duration // how long a transfer may stand still
-	retrying func(error)   // told of each wait; never nil
+	stall    time.Duration // how long a transfer may wait for data
+	retrying func(error)   // called before each wait; never nil
 }
 
 func newHub(o PullOptions) (*hub, error) {
@@ -105,12 +105,12 @@ func (h *hub) allow(u *url.URL) error {
 	return fmt.Errorf("%w: the hub %s leads to the host %q, which is neither itself nor allowed (--cdn)", ErrRefused, h.base.Host, host)
 }
 
-// own reports whether u has the scheme, host and port of the hub; the token goes nowhere else.
+// own reports whether u has the scheme, host and port of the hub; the token is sent nowhere else.
 func (h *hub) own(u *url.URL) bool {
 	return u.Scheme == h.base.Scheme && hostPort(u) == hostPort(h.base)
 }
 
-// safeURL is u as it may be shown: the query of a redirect is a key to the file.
+// safeURL is u without its query, which in a redirect is a key to the file.
 func safeURL(u *url.URL) string {
 	return fmt.Sprintf("%q", (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String())
 }
@@ -140,7 +140,7 @@ type reply struct {
 	linkedETag string // X-Linked-Etag of the hub: the digest of the file that it redirects to
 }
 
-// send asks for target and follows redirects, each of which is checked. The caller closes the body.
+// send requests target and follows redirects, each of which is checked. The caller closes the body.
 func (h *hub) send(ctx context.Context, target *url.URL, header http.Header) (*reply, error) {
 	linked := ""
 	for range maxRedirects + 1 {
@@ -187,7 +187,7 @@ type temporary struct {
 func (t *temporary) Error() string { return t.err.Error() }
 func (t *temporary) Unwrap() error { return t.err }
 
-// networkError takes the URL with its query out of the error and decides whether to try again.
+// networkError removes the URL with its query from the error and decides whether to try again.
 func networkError(target *url.URL, err error) error {
 	var ue *url.Error
 	if errors.As(err, &ue) {
@@ -207,7 +207,7 @@ func networkError(target *url.URL, err error) error {
 	return err // certificates, malformed answers
 }
 
-// statusError says what a response that is no success means, and closes it.
+// statusError closes a response that is no success and returns its error.
 func (h *hub) statusError(r *reply, what string) error {
 	defer r.Body.Close()
 	note := r.Header.Get("X-Error-Message")
@@ -244,10 +244,10 @@ func retryAfter(s string, now time.Time) time.Duration {
 	return 0
 }
 
-// retry calls try until it succeeds, fails for good, or has failed maxAttempts times without
-// getting further. try returns how far it has got.
+// retry calls try until it succeeds, fails permanently, or has failed maxAttempts times without
+// progress. try returns how far it got.
 func (h *hub) retry(ctx context.Context, try func() (reached int64, err error)) error {
-	const further = 1 << 20 // what counts as getting further: a server that gives byte after byte must not keep us for ever
+	const further = 1 << 20 // least progress that counts: a server that sends byte by byte must not keep the pull alive for ever
 	var best int64
 	for attempt := 1; ; attempt++ {
 		reached, err := try()
@@ -265,7 +265,7 @@ func (h *hub) retry(ctx context.Context, try func() (reached int64, err error)) 
 			return fmt.Errorf("%w (tried %d times)", err, attempt)
 		}
 		if t.after > maxRetryAfter {
-			return fmt.Errorf("%w (asks to come back in %v)", err, t.after)
+			return fmt.Errorf("%w (asks to wait %v)", err, t.after)
 		}
 		h.retrying(err)
 		if err := sleep(ctx, max(min(h.backoff<<(attempt-1), maxBackoff), t.after)); err != nil {

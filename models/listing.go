@@ -16,8 +16,7 @@ const (
 	maxEntries = 50_000
 )
 
-// remoteFile is a file of a revision, as the hub lists it. Its content is known before it is
-// fetched, by one of two digests.
+// remoteFile is a file of a revision in the hub's list, with one of two digests of its content.
 type remoteFile struct {
 	path   string
 	size   int64
@@ -45,8 +44,8 @@ func (h *hub) commit(ctx context.Context, r Repo) (string, error) {
 	return reply.SHA, nil
 }
 
-// tree lists the files of a commit by path. Paths are those that [fs.ValidPath] allows: a list with
-// others is not that of a git tree.
+// tree lists the files of a commit by path. A list with paths that [fs.ValidPath] rejects is
+// refused.
 func (h *hub) tree(ctx context.Context, r Repo, commit string) (map[string]remoteFile, error) {
 	next := h.url("api", "models", r.Owner, r.Name, "tree", commit)
 	next.RawQuery = "recursive=true"
@@ -125,7 +124,7 @@ func (h *hub) nextPage(page *url.URL, header http.Header) (*url.URL, error) {
 	return u, nil
 }
 
-// clip shortens what a hub sent for a message.
+// clip shortens a hub's text for a message.
 func clip(s string) string {
 	if len(s) > 120 {
 		return s[:120] + "..."

@@ -1,16 +1,15 @@
-// Package models finds checkpoints: the embedded one, which needs no download, folders on disk, and
-// those that were pulled from a hub.
+// Package models finds checkpoints: the embedded one, folders on disk, and those that were pulled
+// from a hub.
 //
 // [Open] loads a checkpoint by name. [Pull] fetches one from the Hugging Face hub, or from a server
-// that speaks its protocol, into the folder that [CacheDir] names, where [Find] and Open find it by
-// OWNER/NAME; [List] and [Remove] keep that folder. Nothing but Pull uses the network.
+// with its protocol, into the folder [CacheDir], where [Find] and Open find it by OWNER/NAME;
+// [List] and [Remove] manage that folder. Only Pull uses the network.
 //
-// What a hub says is not trusted. Connections are https, the addresses behind names are checked
-// when they are connected to, each redirect is checked against the hosts that are allowed, the
-// token goes to the hub alone, paths stay inside one [os.Root], sizes are bounded before they are
-// believed, and each file must have the digest that the commit's list gives. That list itself is
-// believed: to be sure which weights run, name a commit (OWNER/NAME@COMMIT) and compare the digests
-// in manifest.json with those that were published.
+// Responses of a hub are not trusted. Connections are https, addresses are checked when they are
+// connected to, each redirect is checked against the allowed hosts, the token goes to the hub
+// alone, paths stay inside one [os.Root], sizes are bounded, and each file must have the digest of
+// the commit's list. That list itself is trusted: to be sure which weights run, name a commit
+// (OWNER/NAME@COMMIT) and compare the digests in manifest.json with the published ones.
 package models
 
 import (
@@ -32,7 +31,7 @@ var embedded embed.FS
 const Embedded = "embedded"
 
 // ErrNotFound is returned for a name that is neither [Embedded], a folder nor a pulled checkpoint,
-// and for a repository that a hub does not have.
+// and for a repository that does not exist on a hub.
 var ErrNotFound = errors.New("checkpoint not found")
 
 // Checkpoint is a loaded encoder with its name, calibration and card.
@@ -43,14 +42,14 @@ type Checkpoint struct {
 	Card        Card
 }
 
-// Calibration holds what search must know of a checkpoint. It is read from searchd.json in the
-// checkpoint's folder; without that file the floor is measured.
+// Calibration holds a checkpoint's settings for search. It is read from searchd.json in its folder;
+// without that file the floor is measured.
 type Calibration struct {
 	CosineFloor   float64 `json:"cosine_floor"`   // cosine of unrelated texts, -1 to below 1
 	PassageTokens int     `json:"passage_tokens"` // default length of a passage, special tokens included; 0: all that the checkpoint takes
 }
 
-// minPassageTokens is the least length of a passage that makes sense.
+// minPassageTokens is the least sensible length of a passage.
 const minPassageTokens = 16
 
 // CalibrationFile is the name of the file in a checkpoint's folder.
@@ -80,9 +79,9 @@ func Open(name string, o encoder.Options) (*Checkpoint, error) {
 	return &Checkpoint{Model: m, Name: label, Calibration: c, Card: card}, nil
 }
 
-// Find returns the files of a checkpoint and the name to call it by: "" or "embedded", the path of
-// a sentence-transformers folder, or the OWNER/NAME[@REVISION] of one that was pulled. A folder
-// goes before a pulled checkpoint of the same name.
+// Find returns the files of a checkpoint and its name: "" or "embedded", the path of a
+// sentence-transformers folder, or the OWNER/NAME[@REVISION] of a pulled one. A folder takes
+// precedence over a pulled checkpoint of the same name.
 func Find(name string) (fsys fs.FS, label string, err error) {
 	if name == "" || name == Embedded {
 		sub, err := fs.Sub(embedded, "embedded")

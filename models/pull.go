@@ -19,8 +19,8 @@ import (
 // DefaultMaxBytes bounds the files of a checkpoint together.
 const DefaultMaxBytes = 16 << 30
 
-// PullOptions says where from and where to. The zero value pulls from [DefaultHub], without a
-// token, into the cache.
+// PullOptions are the source and the target of a pull. The zero value pulls from [DefaultHub],
+// without a token, into the cache.
 type PullOptions struct {
 	Hub          string         // https://HOST[/PATH]; http for loopback hosts only
 	Into         string         // folder of the checkpoint; empty: in the cache, where [Find] looks
@@ -43,13 +43,12 @@ type Progress struct {
 	Done, Total int64  // bytes of all files; Total is 0 until it is known
 }
 
-// Pull fetches the checkpoint named OWNER/NAME or OWNER/NAME@REVISION, and puts it in place when it
-// is complete, checked against the digests of the hub's list, and has been loaded once. Only what
-// the encoder reads is fetched: JSON and safetensors, nothing that can hold code. What the encoder
-// does not support shows in the JSON files, which come first, before weights are fetched. An
-// interrupted pull goes on where it was when it is called again. If the wanted commit is in place
-// already, nothing is fetched; for a revision that is a full commit the hub is not even asked.
-// Calls for the same place, also of other processes, wait for each other.
+// Pull fetches the checkpoint OWNER/NAME or OWNER/NAME@REVISION, and puts it in place when it is
+// complete, checked against the digests of the hub's list, and has been loaded once. Only JSON and
+// safetensors files are fetched, which cannot hold code. Unsupported checkpoints are refused from
+// their JSON files, before weights are fetched. An interrupted pull is resumed by the next call. If
+// the wanted commit is in place, nothing is fetched; for a full commit the hub is not even asked.
+// Concurrent calls for the same place, also of other processes, wait for each other.
 //
 // Errors are ErrName, ErrNotFound, ErrAccess, ErrMismatch, ErrRefused, ErrTooLarge, ErrLayout,
 // ErrHub, those of the encoder, of the network and of the file system.
@@ -135,12 +134,12 @@ func (p *pull) run(ctx context.Context) (*Pulled, error) {
 	return p.finish()
 }
 
-// inPlace returns the checkpoint that is there, if it is that of the commit; it then goes by the
-// revision that was asked for.
+// inPlace returns the existing checkpoint if it is of the commit, recorded under the revision that
+// was asked for.
 func (p *pull) inPlace(commit string) (*Pulled, error) {
 	m, err := readManifest(p.dir)
 	if err != nil || m.Repo != p.repo.ID() || m.Commit != commit {
-		return nil, nil // what is there, whole or damaged, will be replaced
+		return nil, nil // the existing folder will be replaced
 	}
 	if !m.is(Repo{Revision: p.repo.revision()}) {
 		m.Revision = p.repo.revision()
@@ -149,8 +148,8 @@ func (p *pull) inPlace(commit string) (*Pulled, error) {
 	return &Pulled{Manifest: *m, Dir: p.dir}, err
 }
 
-// fetchAll fetches modules.json, which names the folders, then the small files, then the weights:
-// what is missing or not supported shows before anything large is fetched.
+// fetchAll fetches modules.json, which names the folders, then the small files, then the weights,
+// so that missing or unsupported parts are found before anything large is fetched.
 func (p *pull) fetchAll(ctx context.Context) error {
 	modules := []moduleDir{{"Transformer", "."}}
 	if f, ok := p.files["modules.json"]; ok {
@@ -214,7 +213,7 @@ func (p *pull) admit(all []remoteFile) error {
 	return nil
 }
 
-// small fetches a file that says what else to fetch, and returns its content.
+// small fetches a file that names other files, and returns its content.
 func (p *pull) small(ctx context.Context, f remoteFile) ([]byte, error) {
 	if err := checkSize(f); err != nil {
 		return nil, err

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// ErrName is returned for a name that no hub gives to a repository.
+// ErrName is returned for a name that no repository of a hub can have.
 var ErrName = errors.New("not the name of a repository")
 
 // Repo names a repository of a hub and, perhaps, a revision of it.
@@ -22,8 +22,8 @@ var (
 	commitID = regexp.MustCompile(`^[0-9a-f]{40}$`)
 )
 
-// ParseRepo reads OWNER/NAME or OWNER/NAME@REVISION. What it lets pass is safe as a relative path
-// and inside a URL.
+// ParseRepo reads OWNER/NAME or OWNER/NAME@REVISION. A parsed name is safe as a relative path and
+// inside a URL.
 func ParseRepo(s string) (Repo, error) {
 	id, rev, at := strings.Cut(s, "@")
 	owner, name, slash := strings.Cut(id, "/")

@@ -34,7 +34,7 @@ func (s *staging) old() string      { return oldName(s.base) }
 func (s *staging) lockName() string { return "." + s.base + ".lock" }
 func (s *staging) tree() string     { return path.Join(s.dir(), "tree") }
 
-// oldName is where what was at a place called base lies while it is being replaced.
+// oldName is the name of the previous folder while it is being replaced.
 func oldName(base string) string { return "." + base + ".old" }
 
 // file is the place of a complete file, part that of one on its way.
@@ -43,8 +43,8 @@ func (s *staging) part(f remoteFile) string { return path.Join(s.dir(), "parts",
 
 const lockPoll = 100 * time.Millisecond
 
-// openStaging opens the folder that dest lies in, made if it is missing, and takes the lock;
-// waiting is called once if another holds it.
+// openStaging opens the parent folder of dest, creating it if needed, and takes the lock; waiting
+// is called once if another process holds it.
 func openStaging(ctx context.Context, dest string, waiting func()) (*staging, error) {
 	dest, err := filepath.Abs(dest)
 	if err != nil {
@@ -107,7 +107,7 @@ func (s *staging) close() {
 	s.parent.Close()
 }
 
-// recover finishes what a crash during place has left.
+// recover completes a replacement that a crash interrupted.
 func (s *staging) recover() error {
 	if _, err := s.parent.Lstat(s.old()); err != nil {
 		return nil
@@ -118,7 +118,7 @@ func (s *staging) recover() error {
 	return s.parent.RemoveAll(s.old())
 }
 
-// checkPlace refuses a place that holds something which no pull has made.
+// checkPlace refuses a target that was not made by a pull.
 func (s *staging) checkPlace() error {
 	info, err := s.parent.Lstat(s.base)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -141,8 +141,8 @@ func (s *staging) checkPlace() error {
 	return err
 }
 
-// prune removes from the tree what is not in keep: an interrupted pull of another commit may have
-// left it.
+// prune removes files from the tree that are not in keep: remains of an interrupted pull of another
+// commit.
 func (s *staging) prune(keep map[string]bool) error {
 	root, err := s.parent.OpenRoot(s.tree())
 	if err != nil {
@@ -164,8 +164,8 @@ func (s *staging) prune(keep map[string]bool) error {
 	return err
 }
 
-// place puts the tree where the checkpoint belongs. A reader finds the one before or the new one,
-// whole, or for a moment none.
+// place renames the tree to the target. A reader finds the old checkpoint or the new one, or for a
+// moment none.
 func (s *staging) place() error {
 	if err := s.checkPlace(); err != nil {
 		return err
@@ -184,7 +184,7 @@ func (s *staging) place() error {
 	return errors.Join(s.parent.RemoveAll(s.old()), s.parent.RemoveAll(s.dir()))
 }
 
-// writeManifest writes the manifest of the checkpoint in dir, whole or not at all.
+// writeManifest writes the manifest of the checkpoint in dir atomically.
 func (s *staging) writeManifest(dir string, m Manifest) error {
 	b, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {

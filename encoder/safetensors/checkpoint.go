@@ -60,7 +60,7 @@ func Open(fsys fs.FS, dir string) (*Checkpoint, error) {
 	return openShards(fsys, dir, index, raw)
 }
 
-// instead tells of weights in a format that is not read, and how to come by one that is.
+// instead names weights in a format that is not read, and how to convert them.
 func instead(fsys fs.FS, dir string) string {
 	for _, name := range []string{"pytorch_model.bin", "pytorch_model.bin.index.json", "tf_model.h5", "flax_model.msgpack", "onnx/model.onnx"} {
 		if _, err := fs.Stat(fsys, path.Join(dir, name)); err == nil {
@@ -101,7 +101,7 @@ func openShards(fsys fs.FS, dir, index string, raw []byte) (*Checkpoint, error) 
 		}
 		c.shards = append(c.shards, s)
 		for n, t := range tensors {
-			if weightMap[n] == file { // a tensor that the index puts elsewhere is not this file's to give
+			if weightMap[n] == file { // the index may assign the tensor to another file
 				c.tensors[n] = located{t, s}
 			}
 		}
@@ -173,8 +173,7 @@ func (s *shard) readHeader() (map[string]Tensor, error) {
 	return decodeHeader(raw, s.size-s.start)
 }
 
-// readAt fills b; a file that became shorter since its size was taken is an error, not a short
-// read.
+// readAt fills b; it is an error if the file has become shorter since its size was read.
 func readAt(r io.ReaderAt, b []byte, off int64) error {
 	n, err := r.ReadAt(b, off)
 	if n == len(b) {
@@ -206,14 +205,13 @@ func (c *Checkpoint) Names() []string {
 	return slices.Sorted(maps.Keys(c.tensors))
 }
 
-// chunks holds the read buffers of Float32, so that loading a checkpoint does not allocate each
-// tensor twice.
+// chunks holds the read buffers of Float32, so that tensors are not allocated twice.
 var chunks = sync.Pool{New: func() any { b := make([]byte, 1<<20); return &b }}
 
 // Float32 reads a tensor of dtype F32, F16, BF16 or F64 as float32, row-major, and one of dtype I8
-// with its scales (see ScalesOf). A NaN or an infinity is refused: it would spread to every vector
-// that the model makes. Errors: ErrDType for other dtypes, ErrFormat for a missing tensor, scales
-// that do not fit or a value that is not finite.
+// with its scales (see ScalesOf). A NaN or an infinity is refused, since it would spread to every
+// vector. Errors: ErrDType for other dtypes, ErrFormat for a missing tensor, wrong scales or a
+// value that is not finite.
 func (c *Checkpoint) Float32(name string) ([]float32, error) {
 	t, ok := c.tensors[name]
 	if !ok {
@@ -225,7 +223,7 @@ func (c *Checkpoint) Float32(name string) ([]float32, error) {
 	return c.plain(name, t)
 }
 
-// Numbers is Float32, but an I8 tensor without scales is the numbers that it holds.
+// Numbers is Float32, but an I8 tensor without scales is read as integers.
 func (c *Checkpoint) Numbers(name string) ([]float32, error) {
 	t, ok := c.tensors[name]
 	if _, scales := c.tensors[ScalesOf(name)]; ok && !scales && t.DType == I8 {

@@ -1,12 +1,10 @@
 // Package safetensors reads checkpoints in the safetensors format: one file, or shards listed by an
 // index.
 //
-// A file is an 8-byte little-endian header length N, N bytes of JSON that name each tensor with its
-// dtype, shape and byte range, and the bytes of the tensors. Nothing of it is trusted: the header
-// is decoded token by token, and every length, range and product is checked against the size of the
-// file before memory is allocated for it. The tensors must cover the rest of the file exactly,
-// without gap or overlap. Only then are tensors read, one at a time, each into memory of the size
-// that its checked shape says.
+// A file is an 8-byte little-endian header length N, N bytes of JSON with the dtype, shape and byte
+// range of each tensor, and the bytes of the tensors. The file is not trusted: every length, range
+// and product is checked against its size before memory is allocated, and the tensors must cover it
+// exactly. Tensors are read one at a time.
 //
 // Source: the format's README and reference reader (huggingface/safetensors).
 package safetensors

@@ -10,8 +10,8 @@ import (
 // and so on.
 type DType string
 
-// The element types that Float32 converts; I8 needs a tensor of scales beside it. All others can be
-// listed but not read.
+// The element types that Float32 converts; I8 needs a tensor of scales. Others can be listed but
+// not read.
 const (
 	F64  DType = "F64"
 	F32  DType = "F32"

@@ -13,14 +13,13 @@ import (
 	"searchd/internal/strictjson"
 )
 
-// Errors of a malformed file. ErrFormat covers all but those that have a name of their own.
+// Errors of a malformed file: ErrFormat unless another is named.
 var (
 	ErrFormat = errors.New("safetensors: malformed file")
 	ErrDType  = errors.New("safetensors: unsupported dtype")
 )
 
-// Limits of what a header may ask for. The format itself allows a header of 100,000,000 bytes; the
-// largest encoders need less than one hundredth of these figures.
+// Limits of a header, far above the needs of the largest encoders.
 const (
 	MaxHeaderBytes = 10_000_000
 	MaxTensors     = 100_000
@@ -57,7 +56,7 @@ func decodeHeader(raw []byte, dataBytes int64) (map[string]Tensor, error) {
 			return errors.New("__metadata__ occurs twice")
 		}
 		metadata = true
-		return r.Object(func(string) error { // of strings; nothing here needs what they say
+		return r.Object(func(string) error { // strings, which are not used
 			_, err := r.String()
 			return err
 		})
@@ -74,9 +73,8 @@ func decodeHeader(raw []byte, dataBytes int64) (map[string]Tensor, error) {
 	return tensors, checkCover(tensors, dataBytes)
 }
 
-// checkCover wants the tensors to lie one after another, from the first byte of the data to its
-// last. Shared or skipped bytes would let a small file stand for a large one, or carry something
-// else.
+// checkCover requires that the tensors are consecutive from the first byte of the data to the last:
+// shared or skipped bytes could expand a small file or carry something else.
 func checkCover(tensors map[string]Tensor, dataBytes int64) error {
 	order := slices.SortedFunc(maps.Values(tensors), func(a, b Tensor) int {
 		return cmp.Or(cmp.Compare(a.begin, b.begin), cmp.Compare(a.end, b.end)) // tensors of no bytes come before the one that shares their begin
@@ -112,7 +110,7 @@ func numbers(r *strictjson.Reader, limit int) ([]int64, error) {
 	return ns, err
 }
 
-// readTensor reads what the header says of the tensor called name.
+// readTensor reads the header's entry for the tensor called name.
 func readTensor(r *strictjson.Reader, tensors map[string]Tensor, name string) error {
 	if len(name) > MaxNameBytes {
 		return fmt.Errorf("a tensor name of %d bytes, at most %d are allowed", len(name), MaxNameBytes)
@@ -149,7 +147,7 @@ func readTensor(r *strictjson.Reader, tensors map[string]Tensor, name string) er
 	return nil
 }
 
-// newTensor checks that shape times dtype is the length of the byte range.
+// newTensor checks that shape and dtype give the length of the byte range.
 func newTensor(name string, dtype DType, shape, offsets []int64) (Tensor, error) {
 	fail := func(format string, args ...any) (Tensor, error) {
 		return Tensor{}, fmt.Errorf("%w: tensor %q: %s", ErrFormat, name, fmt.Sprintf(format, args...))

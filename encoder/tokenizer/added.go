@@ -11,14 +11,13 @@ import (
 	sugar "github.com/sugarme/tokenizer"
 )
 
-// addedToken is a token that is found in a text before the model sees it, special or not.
+// addedToken is a token that is found in a text before the model runs, special or not.
 type addedToken struct {
 	sugar.TokenConfig
 	id int32
 }
 
-// addedTokens finds added tokens in a text: the one that begins first, of those the longest.
-// Read-only.
+// addedTokens finds added tokens in a text: the leftmost, and of those the longest. Read-only.
 type addedTokens struct {
 	trie   *trie // token by its place in list; nil: there are none
 	list   []addedToken
@@ -60,9 +59,8 @@ func readAdded(raw json.RawMessage) ([]addedToken, error) {
 	return list, err
 }
 
-// checkAdded gives each added token the id that it has in Hugging Face's code and requires that the
-// file says the same: that of the vocabulary, or else the next one after the vocabulary and the
-// tokens added before.
+// checkAdded requires that each added token has the id that Hugging Face's code gives it: that of
+// the vocabulary, or else the next one after the vocabulary and the tokens added before.
 func checkAdded(list []addedToken, v *vocab) (byToken map[string]int32, err error) {
 	byToken = make(map[string]int32, len(list))
 	largest := int32(-1)
@@ -89,7 +87,7 @@ func checkAdded(list []addedToken, v *vocab) (byToken map[string]int32, err erro
 	return byToken, nil
 }
 
-// newAddedTokens builds the finder of those tokens of list that are, or are not, matched in
+// newAddedTokens builds the finder of the tokens of list that are, or are not, matched in
 // normalised text.
 func newAddedTokens(list []addedToken, normalized bool, steps []normalizer) *addedTokens {
 	a := &addedTokens{only: -1}
@@ -150,10 +148,10 @@ func (a *addedTokens) longest(b []byte) (t *addedToken, n int) {
 	return t, n
 }
 
-// find calls gap for each stretch between added tokens and token for each of them, in order, until
-// one returns false. A stretch is never empty. White space between two tokens goes to the first if
-// that takes it, and else to the second; tokens that consist of white space are found in it
-// nevertheless, and what follows them is text again, as in the Rust code.
+// find calls gap for each non-empty stretch between added tokens and token for each token, in
+// order, until one returns false. White space between two tokens goes to the first if it strips on
+// the right, and else to the second. Tokens of white space are found in it nevertheless, and text
+// follows them, as in the Rust code.
 func (a *addedTokens) find(b []byte, gap func(i, j int) bool, token func(t *addedToken, i, j int) bool) {
 	start := 0
 	blank := 0 // the end of white space that a token took
@@ -183,7 +181,7 @@ func (a *addedTokens) find(b []byte, gap func(i, j int) bool, token func(t *adde
 			from = max(from, start)
 		}
 		if t.Rstrip {
-			to = max(to, blank) // up to there it is known
+			to = max(to, blank) // already scanned
 			for to < len(b) {
 				r, n := utf8.DecodeRune(b[to:])
 				if !unicode.IsSpace(r) {

@@ -5,9 +5,9 @@ import "unicode/utf8"
 // span is a range of bytes [start, end).
 type span struct{ start, end int32 }
 
-// aligned is a text on its way through normalisation: b, and for each byte the range of the source
-// that it came from. With identity set, at is unused and b is the source itself. All bytes of a
-// character share its range.
+// aligned is a text during normalisation: b, and for each byte the range of the source that it came
+// from. With identity set, at is unused and b is the source itself. All bytes of a character share
+// its range.
 type aligned struct {
 	b        []byte
 	at       []span

@@ -19,8 +19,8 @@ type bertNormalizer struct {
 	first                          *bertNormalizer // with accents set: clean and chinese alone, for stepwise
 }
 
-// smallRunes is where the scripts begin that hold marks younger than nonspacingMarks, which stay in
-// the text.
+// smallRunes is the first of the scripts with marks that are younger than nonspacingMarks, which
+// stay in the text.
 const smallRunes = 0x7C0
 
 func parseBertNormalizer(raw json.RawMessage) (*bertNormalizer, error) {
@@ -52,7 +52,8 @@ func newBertNormalizer(clean, chinese, accents, lower bool) *bertNormalizer {
 	return n
 }
 
-// with returns n with other settings, and these in words; none if they are those of n.
+// with returns n with other settings and a description of them, which is empty if they are those of
+// n.
 func (n *bertNormalizer) with(o *BertSettings) (*bertNormalizer, string) {
 	accents := o.LowerCase
 	if o.StripAccents != nil {
@@ -70,8 +71,8 @@ func isChinese(r rune) bool {
 		r >= 0xF900 && r <= 0xFAFF || r >= 0x2F800 && r <= 0x2FA1F
 }
 
-// appendRune appends what becomes of r on its own. It reports false where the order of what follows
-// may matter: a combining mark that stays in the text after NFD.
+// appendRune appends the normal form of r alone. It reports false if the order of the following
+// characters may matter: a combining mark that stays in the text after NFD.
 func (n *bertNormalizer) appendRune(dst []byte, r rune) ([]byte, bool) {
 	if n.clean {
 		if r == 0 || unicode.Is(controls, r) {
@@ -137,8 +138,8 @@ func (n *bertNormalizer) normalize(dst, src *aligned) bool {
 	return true
 }
 
-// stepwise does the same one step after the other, with NFD over the whole text: for the rare text
-// in which marks that are not stripped change places.
+// stepwise runs the steps one after the other, with NFD over the whole text, for the rare text in
+// which marks that are not stripped are reordered.
 func (n *bertNormalizer) stepwise(dst, src *aligned) {
 	steps := []normalizer{
 		n.first,

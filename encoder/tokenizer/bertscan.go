@@ -2,10 +2,10 @@ package tokenizer
 
 import "unicode/utf8"
 
-// bertScanner does BertNormalizer and BertPreTokenizer in one pass over the text. ASCII words,
-// which is nearly all of English, are read where they stand; a stretch between ASCII blanks and
-// punctuation that holds anything else goes through the two steps themselves. That is exact, as
-// such a character neither combines nor changes place.
+// bertScanner does BertNormalizer and BertPreTokenizer in one pass over the text. ASCII words are
+// read in place. A stretch between ASCII blanks and punctuation that holds anything else goes
+// through the two steps. That is exact, because ASCII blanks and punctuation neither combine nor
+// change place.
 type bertScanner struct {
 	norm  *bertNormalizer
 	class [256]uint8
@@ -93,7 +93,7 @@ func (b *bertScanner) scan(t *Tokenizer, s *scratch, i, end int, out *output) bo
 	return true
 }
 
-// asciiWord encodes the word w that stands at byte start of the text with the same length.
+// asciiWord encodes the word w, which is at byte start of the text and has the same length there.
 func (t *Tokenizer) asciiWord(s *scratch, w []byte, start int, out *output) bool {
 	for _, p := range t.pieces(s, w) {
 		if !out.add(p.id, Span{start + int(p.start), start + int(p.end)}) {
@@ -123,7 +123,7 @@ func (b *bertScanner) stretch(text []byte, start int) int {
 	return len(text)
 }
 
-// slow encodes bytes [i, j) of the text by way of the two steps.
+// slow encodes bytes [i, j) of the text with the two steps.
 func (b *bertScanner) slow(t *Tokenizer, s *scratch, i, j int, out *output) bool {
 	cur, next := &s.a, &s.b
 	cur.set(s.text[i:j])

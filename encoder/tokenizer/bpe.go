@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// bpe begins with the characters of a word and merges, again and again, the neighbours whose merge
-// comes first in the list of merges, the leftmost of equals. With a heap of the possible merges a
-// word of n characters takes n log n.
+// bpe starts with the characters of a word and repeatedly merges the neighbours whose merge is
+// first in the list of merges, the leftmost of equals. With a heap of the possible merges a word of
+// n characters takes n log n.
 type bpe struct {
 	trie         *trie
 	merges       mergeTable
@@ -120,7 +120,7 @@ func (s *scratch) addSymbol(id, start, end int32) {
 	s.symbols = append(s.symbols, symbol{id: id, start: start, end: end})
 }
 
-// unknown is a token for characters without one that waits to be joined with the next.
+// unknown is a token for characters without one, which may be joined with the next.
 type unknown struct {
 	open       bool
 	start, end int32

@@ -23,7 +23,7 @@ var byteRune, runeByte = func() (to [256]rune, from map[rune]byte) {
 }()
 
 // byteLevel cuts by the pattern of GPT-2 (regex) and writes each byte as a character of its own.
-// With raw set, as the last step before BPE, it leaves the bytes as they are, and the model reads
+// With raw set, as the last step before BPE, it leaves the bytes as they are for a model that reads
 // bytes.
 type byteLevel struct {
 	prefix bool // a blank before a word that begins with none
@@ -78,8 +78,8 @@ func (byteLevelNormalizer) normalize(dst, src *aligned) bool {
 	return true
 }
 
-// decodeByteLevel appends the bytes that token stands for; a token with characters outside the
-// table stands for itself.
+// decodeByteLevel appends the bytes of a token; a token with characters outside the table is
+// appended unchanged.
 func decodeByteLevel(dst []byte, token string) []byte {
 	start := len(dst)
 	for _, r := range token {

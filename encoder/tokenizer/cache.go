@@ -17,9 +17,8 @@ type piece struct {
 	start, end int32
 }
 
-// wordCache remembers the pieces of words. It is a table of fixed size in which a new word
-// displaces the one in its slot: bounded, without locks, no allocation on a hit. Safe for
-// concurrent use.
+// wordCache caches the pieces of words in a table of fixed size, in which a new word replaces the
+// one in its slot: bounded, without locks, no allocation on a hit. Safe for concurrent use.
 type wordCache struct {
 	slots [cacheSlots]atomic.Pointer[cachedWord]
 }
@@ -45,8 +44,8 @@ func hashWord(w []byte) uint32 {
 	return uint32((hi ^ lo) >> 7)
 }
 
-// get returns the pieces of w, nil if they are not there. A word lives in its slot or in the slot
-// beside it.
+// get returns the pieces of w, nil if they are not cached. A word is in its slot or in the
+// neighbouring slot.
 func (c *wordCache) get(w []byte, hash uint32) []piece {
 	if e := c.slots[hash%cacheSlots].Load(); e != nil && e.word == string(w) {
 		return e.pieces

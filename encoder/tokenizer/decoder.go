@@ -14,8 +14,8 @@ import (
 	"github.com/sugarme/tokenizer/decoder"
 )
 
-// Decode returns the text of ids; ids without a token are left out, and special tokens too if
-// skipSpecial is set. What normalisation took away does not come back.
+// Decode returns the text of ids. Ids without a token are left out, and special tokens too if
+// skipSpecial is set. Normalisation is not reversed.
 func (t *Tokenizer) Decode(ids []int32, skipSpecial bool) string {
 	tokens := make([]string, 0, len(ids))
 	for _, id := range ids {
@@ -39,8 +39,8 @@ func (t *Tokenizer) Decode(ids []int32, skipSpecial bool) string {
 	return strings.Join(t.decoder.DecodeChain(tokens), "")
 }
 
-// parseDecoder reads the decoder field, nil where there is none. The decoders of package sugarme
-// serve where they are right; chain holds those of our own.
+// parseDecoder reads the decoder field, nil if absent, with the decoders of package sugarme that
+// are correct and our own, which are chains.
 func parseDecoder(raw json.RawMessage) (sugar.Decoder, error) {
 	if strictjson.IsNull(raw) {
 		return nil, nil
@@ -107,8 +107,7 @@ func (c chain) DecodeChain(tokens []string) []string { return c(tokens) }
 // Decode implements tokenizer.Decoder of package sugarme.
 func (c chain) Decode(tokens []string) string { return strings.Join(c(tokens), "") }
 
-// decodeBytes reads byte-level tokens. A character may be spread over tokens, so that all of them
-// are read as one.
+// decodeBytes reads byte-level tokens as one text, because a character may be spread over tokens.
 func decodeBytes(tokens []string) []string {
 	var b []byte
 	for _, t := range tokens {
@@ -117,8 +116,8 @@ func decodeBytes(tokens []string) []string {
 	return []string{lossy(b)}
 }
 
-// lossy returns b as text, with one U+FFFD for each longest part of it that begins a character but
-// does not end it.
+// lossy returns b as text, with one U+FFFD for each longest part that begins a character but does
+// not end it.
 func lossy(b []byte) string {
 	if utf8.Valid(b) {
 		return string(b)
@@ -175,8 +174,7 @@ func fallbackByte(t string) (byte, bool) {
 	return byte(v), err == nil
 }
 
-// decode makes blanks of the replacement character, and none of the one that was put in front of
-// the text.
+// decode replaces the replacement character by blanks, and drops the one before the text.
 func (m *metaspace) decode(tokens []string) []string {
 	out := make([]string, len(tokens))
 	for i, t := range tokens {

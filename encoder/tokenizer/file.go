@@ -8,7 +8,7 @@ import (
 	"searchd/internal/strictjson"
 )
 
-// file is a tokenizer.json, its JSON checked, its parts not yet.
+// file is a tokenizer.json whose JSON is checked but whose parts are not.
 type file struct {
 	model                                                             *modelFile
 	normalizer, preTokenizer, postProcessor, decoder, added, truncate json.RawMessage
@@ -47,7 +47,7 @@ func readFile(b []byte) (*file, error) {
 	return f, nil
 }
 
-// truncation reads the field of that name and leaves length alone where there is none.
+// truncation reads the field of that name; length is unchanged if it is absent.
 func (f *file) truncation(length *int) (Side, error) {
 	if strictjson.IsNull(f.truncate) {
 		return Right, nil

@@ -6,8 +6,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// What the steps of a pipeline may come to. Every text passes through them, and those of the file
-// itself first.
+// Limits of a pipeline, through which every text passes.
 const (
 	maxSteps  = 64
 	maxGrowth = 256 // bytes that one byte may become
@@ -38,7 +37,7 @@ func (u unicodeForm) growth() int {
 func (byteLevelNormalizer) growth() int { return 2 }
 func (*byteLevel) growth() int          { return 2 }
 
-// checkGrowth refuses steps that together make much of little.
+// checkGrowth refuses steps that together could expand a text too much.
 func checkGrowth(steps []normalizer, cuts []preTokenizer) error {
 	if n := len(steps) + len(cuts); n > maxSteps {
 		return fmt.Errorf("normalizer and pre_tokenizer have %d steps, allowed are at most %d", n, maxSteps)
@@ -49,7 +48,8 @@ func checkGrowth(steps []normalizer, cuts []preTokenizer) error {
 	return nil
 }
 
-// growth is how many bytes the steps may make of each of so many, or some number above maxGrowth.
+// growth returns how many bytes the steps may make of each of so many, or some number above
+// maxGrowth.
 func growth[S any](steps []S, of int) int {
 	for _, s := range steps {
 		if g, ok := any(s).(grower); ok && of <= maxGrowth {

@@ -15,7 +15,7 @@ func lowerSigma(text []byte, i int) string {
 	return "σ"
 }
 
-// maxIgnorable bounds how many characters without case are looked past, so that time stays linear.
+// maxIgnorable bounds how many case-ignorable characters are skipped, so that time stays linear.
 const maxIgnorable = 64
 
 // cased reports whether the first character that is not case-ignorable has case.
@@ -42,8 +42,8 @@ func caseIgnorable(r rune) bool {
 	return unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf, unicode.Lm, unicode.Sk)
 }
 
-// trimSpace returns the range [i, j) of b without white space at its ends, or its end where there
-// is nothing else.
+// trimSpace returns the range [i, j) of b without white space at its ends; empty if there is
+// nothing else.
 func trimSpace(b []byte, i, j int) (int, int) {
 	for i < j {
 		r, n := utf8.DecodeRune(b[i:j])

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// prependScheme says which words get the replacement character before them.
+// prependScheme selects the words that get the replacement character before them.
 type prependScheme string
 
 const (

@@ -23,7 +23,8 @@ type modelFile struct {
 	rest    map[string]json.RawMessage
 }
 
-// readModel reads the model field. Files written before the type was named are told by their keys.
+// readModel reads the model field. Files without a type, as older versions wrote them, are
+// recognised by their keys.
 func readModel(r *strictjson.Reader) (*modelFile, error) {
 	m := &modelFile{rest: make(map[string]json.RawMessage)}
 	err := r.Object(func(key string) (err error) {
@@ -142,8 +143,8 @@ func readMerge(r *strictjson.Reader) (pair [2]string, err error) {
 	return [2]string{left, right}, nil
 }
 
-// fields fills the given pointers from the model's other keys; null and missing keys leave them
-// alone.
+// fields sets the given pointers from the model's other keys; null and missing keys leave them
+// unchanged.
 func (m *modelFile) fields(into map[string]any) error {
 	for key, p := range into {
 		if raw := m.rest[key]; !strictjson.IsNull(raw) {
@@ -155,7 +156,7 @@ func (m *modelFile) fields(into map[string]any) error {
 	return nil
 }
 
-// build checks the model and returns it with its vocabulary. bytes: words come as bytes, see
+// build checks the model and returns it with its vocabulary. bytes: the words are bytes, see
 // byteLevel.
 func (m *modelFile) build(bytes bool) (model, *vocab, error) {
 	switch m.kind {

@@ -13,14 +13,13 @@ import (
 )
 
 // normalizer is one step of normalisation. It writes the new text to dst and returns true, or
-// returns false where nothing changes; dst is then of no account. Implementations are read-only and
-// safe for concurrent use.
+// returns false if nothing changes; dst is then undefined. Implementations are read-only and safe
+// for concurrent use.
 type normalizer interface {
 	normalize(dst, src *aligned) bool
 }
 
-// normalizeAll takes cur through the steps and returns the text that comes out, and the one of the
-// two that is free then.
+// normalizeAll applies the steps to cur and returns the result and the other buffer.
 func normalizeAll(steps []normalizer, cur, next *aligned) (out, free *aligned) {
 	for _, s := range steps {
 		if s.normalize(next, cur) {
@@ -30,7 +29,7 @@ func normalizeAll(steps []normalizer, cur, next *aligned) (out, free *aligned) {
 	return cur, next
 }
 
-// component is what every part of a pipeline in tokenizer.json begins with.
+// component is the common field of all parts of a pipeline in tokenizer.json.
 type component struct {
 	Type string `json:"type"`
 }
@@ -46,8 +45,7 @@ func typeOf(raw json.RawMessage) (string, error) {
 // maxSequence bounds how deep Sequence may nest in itself.
 const maxSequence = 16
 
-// sequence returns the parts of a Sequence, which stand under key; depth is how deep it is nested,
-// itself included.
+// sequence returns the parts of a Sequence under key; depth is its nesting depth, itself included.
 func sequence(raw json.RawMessage, key string, depth int) (parts []json.RawMessage, err error) {
 	if depth > maxSequence {
 		return nil, fmt.Errorf("Sequence nested deeper than %d", maxSequence)
@@ -233,7 +231,7 @@ func (s strip) normalize(dst, src *aligned) bool {
 	return true
 }
 
-// prepend puts a text before what is not empty. The new bytes belong to the source of the first
+// prepend puts a text before a non-empty text. The new bytes have the source of the first
 // character.
 type prepend string
 
@@ -261,7 +259,7 @@ func (p prepend) normalize(dst, src *aligned) bool {
 	return true
 }
 
-// replace puts content in the place of each match. The new bytes belong to the source of the match.
+// replace replaces each match by content, whose bytes have the source of the match.
 type replace struct {
 	find    matcher
 	content string

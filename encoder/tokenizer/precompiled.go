@@ -13,9 +13,9 @@ import (
 )
 
 // precompiled is the precompiled_charsmap of SentencePiece: a double array over bytes whose values
-// are places in a text of replacements, each ended by a NUL. As in the Rust code the first,
-// shortest, key that begins a grapheme cluster of less than six bytes decides for the whole
-// cluster; longer ones go character by character.
+// are offsets in a text of NUL-terminated replacements. As in the Rust code the shortest key that
+// begins a grapheme cluster of less than six bytes determines the whole cluster; longer clusters go
+// character by character.
 type precompiled struct {
 	units []uint32
 	texts string
@@ -77,8 +77,8 @@ func unitLeaf(u uint32) bool     { return u>>8&1 == 1 }
 func unitLabel(u uint32) uint32  { return u & (1<<31 | 0xFF) }
 func unitValue(u uint32) uint32  { return u & (1<<31 - 1) }
 
-// check walks every key, the shortest first, and requires that all of it lies inside the trie and
-// the texts.
+// check walks every key, the shortest first, and requires that all of it is inside the trie and the
+// texts.
 func (p *precompiled) check() error {
 	type place struct {
 		pos   uint32

@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// pipe is the state of pre-tokenisation: the text and the words that it is cut into so far, in
-// order, none empty. A step reads words by eachWord and gives its own by add; one that rewrites the
-// text does so by rewrite.
+// pipe is the state of pre-tokenisation: the text and its words so far, in order, none empty. A
+// step reads words by eachWord and returns its own by add; a step that rewrites the text uses
+// rewrite.
 type pipe struct {
 	cur, tmp *aligned
 	words    []span // ranges of cur.b
@@ -24,7 +24,7 @@ func (p *pipe) add(start, end int) {
 	}
 }
 
-// eachWord calls f for each word; the words that f adds take their place.
+// eachWord calls f for each word; the words that f adds replace it.
 func (p *pipe) eachWord(f func(w span)) {
 	p.next = p.next[:0]
 	for _, w := range p.words {
@@ -96,7 +96,7 @@ func parsePreTokenizer(kind string, raw json.RawMessage) (preTokenizer, error) {
 		"Punctuation, Digits, Split, CharDelimiterSplit and Sequence", kind)
 }
 
-// behavior says what becomes of the matches at which a text is split.
+// behavior is what happens to the matches at which a text is split.
 type behavior uint8
 
 const (
@@ -124,7 +124,7 @@ func (b *behavior) UnmarshalJSON(raw []byte) error {
 	return fmt.Errorf("behavior %.40q, allowed are %v", s, behaviorNames)
 }
 
-// mark is a stretch of a word that matches a pattern, or one between matches.
+// mark is a part of a word that matches a pattern, or one between matches.
 type mark struct {
 	start, end int
 	match      bool

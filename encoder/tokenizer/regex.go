@@ -168,7 +168,7 @@ func (o *oniguruma) part(s string) error {
 	return nil
 }
 
-// checkFold refuses r where (?i) holds and Oniguruma, other than Go, knows characters that fold to
+// checkFold refuses r where (?i) holds and Oniguruma, unlike Go, has characters that fold to
 // several, such as ß and ﬆ.
 func (o *oniguruma) checkFold(r rune) error {
 	pair := strings.ToLower(string([]rune{o.last, r}))
@@ -178,7 +178,7 @@ func (o *oniguruma) checkFold(r rune) error {
 	return nil
 }
 
-// set translates what stands in [].
+// set translates the contents of [].
 func (o *oniguruma) set(items string) (string, error) {
 	not := ""
 	if items[0] == '^' && len(items) > 1 {
@@ -190,7 +190,7 @@ func (o *oniguruma) set(items string) (string, error) {
 		if m == nil || strings.HasPrefix(rest, "&&") {
 			return "", fmt.Errorf("%.12q inside [] is not supported", rest)
 		}
-		if rest == m[1]+"-" || rest == m[0] && m[2] == "" { // a - at the end stands for itself
+		if rest == m[1]+"-" || rest == m[0] && m[2] == "" { // a - at the end is a character
 			m[0], m[2] = m[1], ""
 		}
 		rest = rest[len(m[0]):]
@@ -218,7 +218,7 @@ func (o *oniguruma) set(items string) (string, error) {
 	return `[` + not + out.String() + `]`, nil
 }
 
-// escapedSet translates an escape that stands for a set of characters.
+// escapedSet translates an escape for a set of characters.
 func escapedSet(s string, inside bool) (string, bool) {
 	set := ""
 	switch {
@@ -247,7 +247,7 @@ func escapedSet(s string, inside bool) (string, bool) {
 	return set, true
 }
 
-// character returns the character that s, plain or escaped, stands for.
+// character returns the one character that s is, plain or escaped.
 func character(s string) (rune, bool) {
 	r, n := utf8.DecodeRuneInString(s)
 	if r != '\\' || n == len(s) {

@@ -9,7 +9,7 @@ import (
 	"searchd/internal/strictjson"
 )
 
-// wrap puts the special tokens around each text, where they do not stand already.
+// wrap adds special tokens around each text unless they are there already.
 func (t *Tokenizer) wrap(begin, end string) error {
 	for i, token := range []string{begin, end} {
 		if token == "" {
@@ -22,7 +22,7 @@ func (t *Tokenizer) wrap(begin, end string) error {
 		put := false
 		for _, parts := range []*[]templatePart{&t.template.single, &t.template.pair} {
 			all := slices.Clone(*parts)
-			for at := len(all) - 1; at >= 0; at-- { // from the end, since what is put in moves the rest
+			for at := len(all) - 1; at >= 0; at-- { // from the end, because an insertion moves the rest
 				beside, into := at-1+2*i, at+i
 				if all[at].sequence < 0 || beside >= 0 && beside < len(all) && all[beside].sequence < 0 && all[beside].id == id {
 					continue
@@ -39,8 +39,7 @@ func (t *Tokenizer) wrap(begin, end string) error {
 	return nil
 }
 
-// unwrap takes the special tokens away that stand next to a text, begin before and end behind it,
-// however often.
+// unwrap removes special tokens next to a text, begin before and end after it, all of them.
 func (t *Tokenizer) unwrap(begin, end string) {
 	for i, token := range []string{begin, end} {
 		id, ok := t.ID(token)
@@ -51,7 +50,7 @@ func (t *Tokenizer) unwrap(begin, end string) {
 		for _, parts := range []*[]templatePart{&t.template.single, &t.template.pair} {
 			all := slices.Clone(*parts)
 			if i == 0 {
-				slices.Reverse(all) // begin stands behind the text now, too
+				slices.Reverse(all) // begin is now after the text
 			}
 			beside := false
 			all = slices.DeleteFunc(all, func(p templatePart) bool {
@@ -81,7 +80,7 @@ type templatePart struct {
 	typeID   int32
 }
 
-// template says what stands around the ids of a text (single) and of a pair of texts.
+// template holds the special tokens around a text (single) and a pair of texts.
 type template struct {
 	single, pair []templatePart
 	trim         bool // spans leave out white space at the ends of a token
@@ -136,7 +135,7 @@ func parseTemplate(raw json.RawMessage, known func(id int32) (string, bool), dep
 	return t, nil
 }
 
-// parseProcessors reads a Sequence, of which one at most may add tokens.
+// parseProcessors reads a Sequence, in which at most one part may add tokens.
 func parseProcessors(raw json.RawMessage, known func(id int32) (string, bool), depth int) (*template, error) {
 	parts, err := sequence(raw, "processors", depth)
 	if err != nil {

@@ -9,26 +9,25 @@ import (
 	sugar "github.com/sugarme/tokenizer"
 )
 
-// Options change what tokenizer.json says. The zero value changes nothing.
+// Options override settings of tokenizer.json. The zero value changes nothing.
 type Options struct {
-	// LowerCase lower-cases a text before anything else, as do_lower_case of
-	// sentence_bert_config.json asks.
+	// LowerCase lower-cases a text before all other steps (do_lower_case of
+	// sentence_bert_config.json).
 	LowerCase bool
-	// Truncate is the end at which a text is cut, as truncation_side of tokenizer_config.json says.
+	// Truncate is the end at which a text is cut (truncation_side of tokenizer_config.json).
 	Truncate Side
-	// Bert replaces what a BertNormalizer says, as the classes of transformers do by
-	// tokenizer_config.json. Where the normalizer is another one, or nothing, it has no effect.
+	// Bert replaces the settings of a BertNormalizer, as the classes of transformers do by
+	// tokenizer_config.json. It has no effect on other normalizers.
 	Bert *BertSettings
-	// PrefixSpace replaces add_prefix_space of a pre_tokenizer that is a ByteLevel. Nil: that of
+	// PrefixSpace replaces add_prefix_space of a ByteLevel pre_tokenizer. Nil: that of
 	// tokenizer.json.
 	PrefixSpace *bool
-	// Begin and End are special tokens around each text, as add_bos_token and add_eos_token of
-	// tokenizer_config.json ask for, where the template of tokenizer.json does not put them. Empty:
+	// Begin and End are special tokens that are added around each text unless the template of
+	// tokenizer.json has them (add_bos_token and add_eos_token of tokenizer_config.json). Empty:
 	// none.
 	Begin, End string
-	// NotBegin and NotEnd are special tokens that do not stand around texts, as add_bos_token and
-	// add_eos_token say where they are false: the template of tokenizer.json loses them there.
-	// Empty, or not in the vocabulary: it loses none.
+	// NotBegin and NotEnd are special tokens that are removed from the template (add_bos_token and
+	// add_eos_token are false). Empty, or not in the vocabulary: none.
 	NotBegin, NotEnd string
 }
 
@@ -46,9 +45,9 @@ type Span struct{ Start, End int }
 type Encoding struct {
 	IDs     []int32
 	TypeIDs []int32
-	// Spans says where each token comes from, whole characters, also through normalisation; tokens
-	// of byte-level and byte-fallback models may share a character. Special tokens of the template
-	// have the zero Span. In a pair the spans of the second text refer to that text.
+	// Spans are the places of the tokens in the text, in whole characters; tokens of byte-level and
+	// byte-fallback models may share a character. Special tokens of the template have the zero
+	// Span. In a pair the spans of the second text refer to that text.
 	Spans     []Span
 	Truncated bool // ids were left out because of the limit
 }
@@ -68,7 +67,7 @@ type Tokenizer struct {
 	normed    *addedTokens // matched in the normalised text
 	steps     []normalizer
 	cuts      []preTokenizer
-	bert      *bertScanner // does steps and cuts in one pass; nil: they are others
+	bert      *bertScanner // does steps and cuts in one pass; nil: not those of BERT
 	template  *template
 	decoder   sugar.Decoder // nil: tokens joined by blanks
 	byToken   map[string]int32
@@ -78,9 +77,8 @@ type Tokenizer struct {
 	scratches sync.Pool
 }
 
-// New reads a tokenizer.json. What it holds of the length of texts is checked, and counts in
-// EncodeStored alone; padding is ignored. It returns an error that names the field, its value and
-// what is allowed.
+// New reads a tokenizer.json. The length in it is checked, and used by EncodeStored only; padding
+// is ignored. An error names the field, its value and what is allowed.
 func New(tokenizerJSON []byte, o Options) (*Tokenizer, error) {
 	f, err := readFile(tokenizerJSON)
 	if err != nil {
@@ -171,8 +169,8 @@ func lastByteLevel(cuts []preTokenizer) *byteLevel {
 	return b
 }
 
-// Replaced says how Options.Bert, PrefixSpace, Begin, End, NotBegin and NotEnd changed what
-// tokenizer.json says, in words that are others for another change; none if they did not.
+// Replaced describes how Options.Bert, PrefixSpace, Begin, End, NotBegin and NotEnd changed
+// tokenizer.json, differently for each change; empty if they did not.
 func (t *Tokenizer) Replaced() string { return t.replaced }
 
 // StoredLength is max_length of the truncation in tokenizer.json, 0 if there is none. Only
@@ -204,9 +202,9 @@ func (t *Tokenizer) ID(token string) (int32, bool) {
 }
 
 // Encode returns the ids of text with the special tokens of the template. If there are more than
-// maxLen, the first ids of the text, or the last where texts are cut on the left, and all special
-// tokens stay; 0 means no limit. With a maxLen below the number of special tokens only the first
-// maxLen of these stay.
+// maxLen, ids of the text are left out, at the left if texts are cut there, and the special tokens
+// stay; 0 means no limit. With a maxLen below the number of special tokens only the first maxLen of
+// these stay.
 func (t *Tokenizer) Encode(text string, maxLen int) Encoding {
 	return t.encode(text, t.template.single, maxLen, t.left)
 }
@@ -225,15 +223,15 @@ func (t *Tokenizer) encode(text string, parts []templatePart, maxLen int, left b
 }
 
 // EncodePair returns the ids of two texts in the template for pairs. If there are more than maxLen,
-// ids are taken from the longer text, at the end where texts are cut, and where both must give,
-// both keep half (the strategy longest_first).
+// ids are taken from the longer text, at the end where texts are cut; if both must be cut, both
+// keep half (the strategy longest_first).
 func (t *Tokenizer) EncodePair(a, b string, maxLen int) Encoding {
 	parts := t.template.pair
 	limit := math.MaxInt
 	if maxLen > 0 {
 		limit = max(0, maxLen-special(parts))
 	}
-	// Which text is the longer decides which keeps an odd id, so that both are counted to the end.
+	// The longer text keeps an odd id, so both are counted to the end.
 	x, y := t.run(a, output{limit: limit, left: t.left, keep: true, count: true}), t.run(b, output{limit: limit, left: t.left, keep: true, count: true})
 	if x.n+y.n > limit {
 		n, m := longestFirst(x.n, y.n, limit)
@@ -353,7 +351,7 @@ type scratch struct {
 	join    []byte
 }
 
-// maxScratch bounds what is kept for the next call, in bytes of the text that was worked on.
+// maxScratch bounds the text, in bytes, whose memory is reused by the next call.
 const maxScratch = 1 << 20
 
 // run encodes text into out and returns it.
@@ -391,8 +389,7 @@ func (t *Tokenizer) run(text string, out output) output {
 	return out
 }
 
-// prepare makes s.text valid UTF-8, in lower case if asked, and returns where each byte of it came
-// from.
+// prepare makes s.text valid UTF-8, in lower case if asked, and returns the source of each byte.
 func (t *Tokenizer) prepare(s *scratch) *aligned {
 	s.lowered.reset()
 	var buf [utf8.UTFMax]byte
@@ -425,7 +422,7 @@ func (t *Tokenizer) text(s *scratch, out *output) {
 	})
 }
 
-// gap encodes bytes [i, j) of s.text, which hold no added token but normalised ones.
+// gap encodes bytes [i, j) of s.text, which hold no added tokens but normalised ones.
 func (t *Tokenizer) gap(s *scratch, i, j int, out *output) bool {
 	s.a.set(s.text[i:j])
 	cur, next := normalizeAll(t.steps, &s.a, &s.b)

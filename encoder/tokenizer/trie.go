@@ -7,8 +7,9 @@ import (
 )
 
 // trie finds the tokens of a vocabulary that begin at a place of a text. Nodes are numbered breadth
-// first, so that the children of node n are the nodes first[n] to first[n+1]-1 and their bytes lie
-// side by side in label: nine bytes a node. Read-only after buildTrie, safe for concurrent use.
+// first: the children of node n are the nodes first[n] to first[n+1]-1 and their bytes are
+// consecutive in label, so a node takes nine bytes. Read-only after buildTrie, safe for concurrent
+// use.
 type trie struct {
 	label []byte
 	first []uint32

@@ -9,9 +9,9 @@ import (
 )
 
 // unicodeForm is NFC, NFD, NFKC or NFKD. It differs from package norm in two points: characters
-// decomposed only by newer versions of Unicode stay (see undecomposed), and a run of more than 30
-// combining marks is not broken up by U+034F. Where characters compose or change places, all of the
-// segment, that is a starter with what combines with it, has the source range of the segment.
+// that only newer versions of Unicode decompose stay (see undecomposed), and a run of more than 30
+// combining marks is not broken up by U+034F. If characters compose or are reordered, the whole
+// segment, a starter with its combining characters, has the source range of the segment.
 type unicodeForm struct {
 	form      norm.Form
 	decompose norm.Form // NFD or NFKD
@@ -66,7 +66,7 @@ func (u unicodeForm) normalize(dst, src *aligned) bool {
 	return changed
 }
 
-// frozen reports whether r stays as and where it is though package norm knows better.
+// frozen reports whether r neither changes nor moves, unlike in package norm.
 func (u unicodeForm) frozen(r rune) bool {
 	return r >= smallRunes && (unicode.Is(inert, r) || u.decompose == norm.NFKD && unicode.Is(undecomposed, r))
 }
@@ -100,7 +100,7 @@ func decomposition(buf []byte, form norm.Form, c []byte) []byte {
 	if d := form.Properties(c).Decomposition(); d != nil {
 		return d
 	}
-	if c[0] >= 0xEA && c[0] <= 0xED { // Hangul syllables decompose by rule, of which Properties says nothing
+	if c[0] >= 0xEA && c[0] <= 0xED { // Hangul syllables decompose by rule, and have no Properties
 		return form.Append(buf, c...)
 	}
 	return c
@@ -113,7 +113,7 @@ type markedRune struct {
 }
 
 // rewrite appends the segment that is bytes [i, j) of src, of any length, by the algorithm of the
-// standard (UAX 15). What is not composed keeps the range of the character that it came from.
+// standard (UAX 15). Without composition each character has the range that it came from.
 func (u unicodeForm) rewrite(dst, src *aligned, i, j int) {
 	whole := src.source(i, j)
 	runes := make([]markedRune, 0, 8)
@@ -150,8 +150,7 @@ func (u unicodeForm) rewrite(dst, src *aligned, i, j int) {
 	}
 }
 
-// composeRunes replaces a starter and a following character that is not blocked by their composite,
-// in place.
+// composeRunes replaces a starter and a following unblocked character by their composite, in place.
 func composeRunes(runes []markedRune) []markedRune {
 	out := runes[:0]
 	starter := -1

@@ -11,9 +11,8 @@ import (
 // unkPenalty is what an unknown character scores below the worst token.
 const unkPenalty = 10
 
-// unigram takes the tokens whose scores have the largest sum (Viterbi, from left to right, the
-// first of equals). Neighbouring unknown characters are one token. With byteFallback unknown
-// characters become their bytes.
+// unigram takes the tokens with the largest sum of scores (Viterbi, from left to right, the first
+// of equals). Neighbouring unknown characters are one token, or their bytes with byteFallback.
 type unigram struct {
 	trie         *trie
 	scores       []float64 // by id
@@ -23,7 +22,7 @@ type unigram struct {
 	bytes        [256]int32
 }
 
-// step is the best way to reach a place of the word: the token before it, from where, and the sum
+// step is the best way to reach a place of the word: the last token, where it begins, and the sum
 // of the scores.
 type step struct {
 	score float64

@@ -15,8 +15,8 @@ const (
 	maxID      = 1<<31 - 2
 )
 
-// vocab is the vocabulary of a model: tokens by id and ids by token. Ids may have gaps; tokens of
-// no id are "".
+// vocab is the vocabulary of a model: tokens by id and ids by token. Ids may have gaps, where
+// tokens is "".
 type vocab struct {
 	tokens []string
 	count  int
@@ -60,7 +60,7 @@ func newVocab(entries []trieKey) (*vocab, error) {
 	return v, nil
 }
 
-// own moves the tokens to memory of their own, so that the text of the file can go.
+// own copies the tokens, so that the text of the file can be freed.
 func (v *vocab) own(size int) {
 	all := make([]byte, 0, size)
 	for _, t := range v.tokens {
@@ -111,8 +111,7 @@ func checkToken(token string, count int) error {
 	return nil
 }
 
-// byteTokens returns the ids of <0x00> to <0xFF>, -1 for those that the vocabulary lacks, and
-// whether all are there.
+// byteTokens returns the ids of <0x00> to <0xFF>, -1 for missing ones, and whether all exist.
 func (v *vocab) byteTokens() (ids [256]int32, all bool) {
 	all = true
 	for b := range ids {

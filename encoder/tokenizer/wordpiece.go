@@ -5,9 +5,9 @@ import (
 	"unicode/utf8"
 )
 
-// wordPiece takes the longest token that begins the word, then again and again the longest that
-// begins the rest, there with prefix. Where that gets stuck, or the word is longer than maxChars
-// characters, the word is unknown.
+// wordPiece takes the longest token that begins the word, then repeatedly the longest that begins
+// the rest, with prefix. If there is none, or the word is longer than maxChars characters, the word
+// is unknown.
 type wordPiece struct {
 	trie     *trie
 	inner    int32 // node after prefix, -1 if no token begins with it

@@ -30,9 +30,8 @@ type Collection struct {
 }
 
 // ReadCollection reads a folder in BEIR's layout: corpus.jsonl, queries.jsonl and qrels/test.tsv
-// with the header "query-id corpus-id score". Judgments of documents or queries that the folder
-// lacks are kept: they count as not found. Errors of content match ErrFormat and name file and
-// line.
+// with the header "query-id corpus-id score". Judgments of missing documents or queries are kept
+// and count as not found. Errors of content match ErrFormat and name file and line.
 func ReadCollection(fsys fs.FS) (*Collection, error) {
 	c := &Collection{Qrels: map[string]Judgments{}}
 	err := eachRecord(fsys, "corpus.jsonl", func(d Document) {

@@ -2,8 +2,8 @@ package eval
 
 import "math"
 
-// Folds is how many parts a set without a test part is cut into, each tested by the others; fewer
-// where there are fewer points.
+// Folds is the number of parts of a set without a test part, each tested by a classifier of the
+// others; less if there are fewer points.
 const Folds = 10
 
 // Accuracy is the share of the points test whose class is that of the nearest centroid of the

@@ -10,8 +10,8 @@ const (
 	clusterRestarts = 5
 )
 
-// Cluster sorts the points into k clusters by spherical k-means, from k-means++ starts of which the
-// one with the largest sum of cosines is kept. The same seed gives the same clusters.
+// Cluster divides the points into k clusters by spherical k-means, from several k-means++ starts of
+// which the one with the largest sum of cosines is used. The same seed gives the same clusters.
 func Cluster(p Points, k int, seed uint64) []int {
 	r := rand.New(rand.NewPCG(seed, 0))
 	var kept []int
@@ -25,8 +25,8 @@ func Cluster(p Points, k int, seed uint64) []int {
 	return kept
 }
 
-// spread chooses k points as centres, each with a probability that grows with its distance from
-// those before it.
+// spread chooses k points as centres, each with a probability that grows with its distance from the
+// previous ones.
 func spread(p Points, k int, r *rand.Rand) [][]float64 {
 	far := make([]float64, p.Len())
 	for i := range far {
@@ -53,8 +53,8 @@ func spread(p Points, k int, r *rand.Rand) [][]float64 {
 	return centres
 }
 
-// lloyd moves the centres to the middle of their points until none changes sides, and returns the
-// cluster of each point and the sum of the cosines.
+// lloyd moves the centres to the mean of their points until no point changes its cluster, and
+// returns the cluster of each point and the sum of the cosines.
 func lloyd(p Points, centres [][]float64) ([]int, float64) {
 	cluster, all := make([]int, p.Len()), make([]int, p.Len())
 	for i := range all {
@@ -80,9 +80,8 @@ func lloyd(p Points, centres [][]float64) ([]int, float64) {
 	return cluster, sum
 }
 
-// VMeasure says how well clusters and classes agree: the harmonic mean of homogeneity and
-// completeness (Rosenberg and Hirschberg 2007), 0 to
-// 1. Both slices hold a small number for each point.
+// VMeasure is the agreement of clusters and classes, 0 to 1: the harmonic mean of homogeneity and
+// completeness (Rosenberg and Hirschberg 2007). Both slices hold a small number for each point.
 func VMeasure(class, cluster []int) float64 {
 	n := float64(len(class))
 	if n == 0 {

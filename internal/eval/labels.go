@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Labelled is a text and the class that people gave it.
+// Labelled is a text with its class.
 type Labelled struct {
 	Label string
 	Text  string

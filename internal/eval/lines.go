@@ -16,8 +16,8 @@ const MaxLine = 8 << 20
 // ErrFormat is matched by errors about the content of a file; their text has the file and the line.
 var ErrFormat = errors.New("eval: malformed file")
 
-// eachLine calls f with every line of a file that is not blank, without its end. What f returns is
-// reported with file and line. A byte order mark is skipped.
+// eachLine calls f with every non-blank line of a file, without its end. Errors of f get file and
+// line. A byte order mark is skipped.
 func eachLine(fsys fs.FS, name string, f func(n int, line []byte) error) error {
 	file, err := fsys.Open(name)
 	if err != nil {

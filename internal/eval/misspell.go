@@ -9,9 +9,9 @@ import (
 // misspellFrom is the least number of letters of a word that Misspell touches.
 const misspellFrom = 5
 
-// Misspell returns text with one edit in one of its words of small letters, chosen by seed: a
-// letter left out, put in or exchanged for another, or two neighbours that change places. First
-// letters stay. A text without such a word comes back as it is.
+// Misspell returns text with one edit in a word of small letters chosen by seed: a letter deleted,
+// inserted or replaced, or two neighbours swapped. First letters stay. A text without such a word
+// is returned unchanged.
 func Misspell(text string, seed uint64) string {
 	r := rand.New(rand.NewPCG(seed, 0))
 	words := strings.Split(text, " ")

@@ -8,8 +8,7 @@ import (
 	"unicode"
 )
 
-// Points are vectors of unit length (or zero) that a centre, [Dim], can be compared with and moved
-// by.
+// Points are vectors of unit length, or zero, with the operations that centres [Dim] need.
 type Points interface {
 	Len() int
 	Dim() int
@@ -61,8 +60,8 @@ func (d Dense) AddTo(centre []float64, i int) {
 	}
 }
 
-// Bags are texts as bags of words, weighted by log frequency and inverse document frequency: what a
-// vector has to beat.
+// Bags are texts as bags of words, weighted by log frequency and inverse document frequency: the
+// baseline for vectors.
 type Bags struct {
 	rows  [][]wordWeight
 	words int

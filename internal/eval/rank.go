@@ -91,7 +91,7 @@ func distinct(ranked []string, k int) []string {
 	return ids
 }
 
-// Quality is the mean of the usual measures over queries.
+// Quality holds means over queries.
 type Quality struct {
 	NDCG10    float64 `json:"ndcg@10"`
 	Recall100 float64 `json:"recall@100"`
