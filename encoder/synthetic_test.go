@@ -171,9 +171,6 @@ func apply(x states, f func(float64) float64) states {
 
 func gelu(x float64) float64 { return x * (1 + math.Erf(x/math.Sqrt2)) / 2 }
 func silu(x float64) float64 { return x / (1 + math.Exp(-x)) }
-func geluTanh(x float64) float64 {
-	return x / 2 * (1 + math.Tanh(math.Sqrt(2/math.Pi)*(x+0.044715*x*x*x)))
-}
 
 // columns cuts the columns [from, to) of every row.
 func columns(x states, from, to int) states {

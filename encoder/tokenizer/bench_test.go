@@ -1,8 +1,6 @@
 package tokenizer
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -29,13 +27,8 @@ func corpus() string {
 
 func BenchmarkEncode(b *testing.B) {
 	text := corpus()
-	files := map[string]string{"wordpiece": "bert-uncased", "bpe": "roberta", "unigram": "unigram"}
 	for _, kind := range []string{"wordpiece", "bpe", "unigram"} {
-		path := filepath.Join(shared, "data/tokenizer", files[kind]+".tokenizer.json")
-		if _, err := os.Stat(path); err != nil {
-			path = "testdata/" + kind + ".json"
-		}
-		tok := load(b, path, Options{})
+		tok := load(b, "testdata/"+kind+".json", Options{})
 		n := tok.Count(text)
 		b.Run("kind="+kind+"/impl=ours", func(b *testing.B) {
 			b.ReportAllocs()
@@ -51,24 +44,6 @@ func BenchmarkEncode(b *testing.B) {
 				tok.Count(text)
 			}
 			b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds(), "tokens/s")
-		})
-	}
-}
-
-func BenchmarkNew(b *testing.B) {
-	for _, name := range []string{"bert-uncased", "roberta", "unigram"} {
-		raw, err := os.ReadFile(filepath.Join(shared, "data/tokenizer", name+".tokenizer.json"))
-		if err != nil {
-			b.Skip("no shared data")
-		}
-		b.Run("file="+name, func(b *testing.B) {
-			b.ReportAllocs()
-			b.SetBytes(int64(len(raw)))
-			for b.Loop() {
-				if _, err := New(raw, Options{}); err != nil {
-					b.Fatal(err)
-				}
-			}
 		})
 	}
 }

@@ -166,3 +166,29 @@ func (r *rustRecord) check(t *testing.T, tok *Tokenizer) {
 		}
 	}
 }
+
+// checkSpans requires a span inside the text for each id.
+func checkSpans(t *testing.T, tok *Tokenizer, text string, e Encoding) {
+	t.Helper()
+	if len(e.IDs) != len(e.Spans) || len(e.IDs) != len(e.TypeIDs) {
+		t.Fatalf("Encode(%q): %d ids, %d type ids, %d spans", text, len(e.IDs), len(e.TypeIDs), len(e.Spans))
+	}
+	for i, s := range e.Spans {
+		if s.Start < 0 || s.End < s.Start || s.End > len(text) {
+			t.Fatalf("Encode(%q): span %d is %v", text, i, s)
+		}
+	}
+}
+
+func load(t testing.TB, path string, o Options) *Tokenizer {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tok, err := New(b, o)
+	if err != nil {
+		t.Fatalf("New(%s): %v", path, err)
+	}
+	return tok
+}
