@@ -3,8 +3,9 @@ package eval
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/stat"
 )
 
 // Pearson returns the correlation of x and y, from -1 to 1. It is NaN if one of them is constant,
@@ -13,15 +14,7 @@ func Pearson(x, y []float64) (float64, error) {
 	if len(x) != len(y) || len(x) < 2 {
 		return 0, fmt.Errorf("eval: correlation of %d and %d values, want two of one length, at least 2", len(x), len(y))
 	}
-	mx, my := mean(x), mean(y)
-	var xy, xx, yy float64
-	for i := range x {
-		dx, dy := x[i]-mx, y[i]-my
-		xy += dx * dy
-		xx += dx * dx
-		yy += dy * dy
-	}
-	return xy / (math.Sqrt(xx) * math.Sqrt(yy)), nil
+	return stat.Correlation(x, y, nil), nil
 }
 
 // Spearman returns the Pearson correlation of the ranks of x and y; equal values share the mean of
@@ -48,12 +41,4 @@ func Ranks(x []float64) []float64 {
 		i = j
 	}
 	return ranks
-}
-
-func mean(x []float64) float64 {
-	sum := 0.0
-	for _, v := range x {
-		sum += v
-	}
-	return sum / float64(len(x))
 }

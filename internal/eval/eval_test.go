@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -164,33 +163,6 @@ func TestReadPairs(t *testing.T) {
 		if _, err := ReadPairs(fsys, name); !errors.Is(err, ErrFormat) || !strings.Contains(err.Error(), name+":2:") {
 			t.Errorf("ReadPairs(%s) = %v, want ErrFormat at line 2", name, err)
 		}
-	}
-}
-
-// TestReadersOnSharedData reads every evaluation set that lies beside the repository.
-func TestReadersOnSharedData(t *testing.T) {
-	dirs, _ := filepath.Glob("../../../shared/data/dev/*")
-	if len(dirs) == 0 {
-		t.Skip("no ../shared/data/dev")
-	}
-	collections, files := 0, 0
-	for _, dir := range dirs {
-		if _, err := os.Stat(filepath.Join(dir, "qrels")); err == nil {
-			c, err := ReadCollection(os.DirFS(dir))
-			if err != nil || len(c.Documents) == 0 || len(c.Queries) == 0 {
-				t.Errorf("%s: %v", dir, err)
-			}
-			collections++
-		}
-		if strings.HasPrefix(filepath.Base(dir), "sts") {
-			if pairs, err := ReadPairs(os.DirFS(dir), "test.tsv"); err != nil || len(pairs) < 100 {
-				t.Errorf("%s: %d pairs, %v", dir, len(pairs), err)
-			}
-			files++
-		}
-	}
-	if collections == 0 || files == 0 {
-		t.Errorf("read %d collections and %d files of pairs", collections, files)
 	}
 }
 

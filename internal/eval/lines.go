@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"unicode/utf8"
 )
@@ -24,37 +23,14 @@ func eachLine(fsys fs.FS, name string, f func(n int, line []byte) error) error {
 		return fmt.Errorf("eval: %w", err)
 	}
 	defer file.Close()
-	r := bufio.NewReaderSize(file, 1<<16)
-	var long []byte
-	for n := 1; ; n++ {
-		long = long[:0]
-		var line []byte
-		for {
-			part, err := r.ReadSlice('\n')
-			if len(long)+len(part) > MaxLine {
-				return fmt.Errorf("%w: %s:%d: line has more than %d bytes", ErrFormat, name, n, MaxLine)
-			}
-			if errors.Is(err, bufio.ErrBufferFull) {
-				long = append(long, part...)
-				continue
-			}
-			if err != nil && !errors.Is(err, io.EOF) {
-				return fmt.Errorf("eval: %s:%d: %w", name, n, err)
-			}
-			line = part
-			if len(long) > 0 {
-				long = append(long, part...)
-				line = long
-			}
-			if len(line) == 0 {
-				return nil // end of file
-			}
-			break
-		}
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, MaxLine+1)
+	n := 1
+	for ; lines.Scan(); n++ {
+		line := lines.Bytes()
 		if n == 1 {
 			line = bytes.TrimPrefix(line, []byte("\ufeff"))
 		}
-		line = bytes.TrimRight(line, "\r\n")
 		if len(bytes.TrimSpace(line)) == 0 {
 			continue
 		}
@@ -65,4 +41,11 @@ func eachLine(fsys fs.FS, name string, f func(n int, line []byte) error) error {
 			return fmt.Errorf("%w: %s:%d: %w", ErrFormat, name, n, err)
 		}
 	}
+	if errors.Is(lines.Err(), bufio.ErrTooLong) {
+		return fmt.Errorf("%w: %s:%d: line has more than %d bytes", ErrFormat, name, n, MaxLine)
+	}
+	if err := lines.Err(); err != nil {
+		return fmt.Errorf("eval: %s:%d: %w", name, n, err)
+	}
+	return nil
 }
