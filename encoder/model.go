@@ -139,7 +139,7 @@ func Load(fsys fs.FS, o Options) (*Model, error) {
 		o.MaxBatchTokens = defaultBatchTokens
 	}
 	m := &Model{options: o, slots: make(chan struct{}, o.Threads), spaces: make(chan *workspace, o.Threads)}
-	refs, err := readModules(fsys)
+	refs, err := Modules(fsys)
 	if err != nil {
 		return nil, err
 	}
@@ -159,14 +159,14 @@ func Load(fsys fs.FS, o Options) (*Model, error) {
 // Load with the zero Options; wrong names and shapes of tensors are not found.
 func Check(fsys fs.FS) error {
 	m := &Model{dry: true}
-	refs, err := readModules(fsys)
+	refs, err := Modules(fsys)
 	if err != nil {
 		return err
 	}
 	return m.loadModules(fsys, refs)
 }
 
-func (m *Model) loadModules(fsys fs.FS, refs []moduleRef) (err error) {
+func (m *Model) loadModules(fsys fs.FS, refs []Module) (err error) {
 	if m.prompts, err = readPrompts(fsys); err != nil {
 		return err
 	}
@@ -189,43 +189,43 @@ func (m *Model) loadModules(fsys fs.FS, refs []moduleRef) (err error) {
 }
 
 // loadFirst reads the modules up to the pooling and returns the others.
-func (m *Model) loadFirst(fsys fs.FS, refs []moduleRef) (rest []moduleRef, err error) {
-	switch first := refs[0]; first.class {
+func (m *Model) loadFirst(fsys fs.FS, refs []Module) (rest []Module, err error) {
+	switch first := refs[0]; first.Class {
 	case "StaticEmbedding":
-		return refs[1:], m.loadStatic(fsys, first.dir)
+		return refs[1:], m.loadStatic(fsys, first.Dir)
 	case "Transformer":
 		if len(refs) == 1 && isModel2Vec(fsys) {
 			return nil, m.loadModel2Vec(fsys)
 		}
-		if len(refs) > 1 && refs[1].class == "SpladePooling" { // since release 5.4
+		if len(refs) > 1 && refs[1].Class == "SpladePooling" { // since release 5.4
 			return nil, m.loadSplade(fsys, refs)
 		}
-		if err := m.loadTransformer(fsys, first.dir); err != nil {
+		if err := m.loadTransformer(fsys, first.Dir); err != nil {
 			return nil, err
 		}
 	case "MLMTransformer":
 		return nil, m.loadSplade(fsys, refs)
 	default:
 		return nil, fmt.Errorf("%w: modules.json: module %q at the beginning is not supported, want Transformer, MLMTransformer or StaticEmbedding",
-			ErrConfig, first.class)
+			ErrConfig, first.Class)
 	}
 	rest = refs[1:]
-	if len(rest) > 0 && rest[0].class == "WeightedLayerPooling" {
-		if err := m.stack.readLayerPooling(fsys, rest[0].dir, m.dry); err != nil {
+	if len(rest) > 0 && rest[0].Class == "WeightedLayerPooling" {
+		if err := m.stack.readLayerPooling(fsys, rest[0].Dir, m.dry); err != nil {
 			return nil, err
 		}
 		rest = rest[1:]
 	}
 	m.pool = poolConfig{modes: []pooling.Mode{pooling.MeanMode}, includePrompt: true}
-	if len(rest) > 0 && rest[0].class == "Pooling" {
-		if m.pool, err = readPooling(fsys, rest[0].dir, m.stack.hidden); err != nil {
+	if len(rest) > 0 && rest[0].Class == "Pooling" {
+		if m.pool, err = readPooling(fsys, rest[0].Dir, m.stack.hidden); err != nil {
 			return nil, rest[0].missing(err)
 		}
 		rest = rest[1:]
 	} else if len(rest) == 0 && m.options.Sparse {
 		err = m.loadSparse(fsys, ".")
 	} else if len(rest) > 0 {
-		err = fmt.Errorf("%w: modules.json: module %q after the transformer is not supported, want Pooling", ErrConfig, rest[0].class)
+		err = fmt.Errorf("%w: modules.json: module %q after the transformer is not supported, want Pooling", ErrConfig, rest[0].Class)
 	}
 	if err != nil {
 		return nil, err
@@ -244,20 +244,20 @@ func (m *Model) loadFirst(fsys fs.FS, refs []moduleRef) (rest []moduleRef, err e
 
 // loadSplade reads the modules of a sparse encoder: a transformer with its masked-language head,
 // and SpladePooling.
-func (m *Model) loadSplade(fsys fs.FS, refs []moduleRef) error {
-	if len(refs) != 2 || refs[1].class != "SpladePooling" {
-		return fmt.Errorf("%w: modules.json: want SpladePooling, and nothing else, after %s", ErrConfig, refs[0].class)
+func (m *Model) loadSplade(fsys fs.FS, refs []Module) error {
+	if len(refs) != 2 || refs[1].Class != "SpladePooling" {
+		return fmt.Errorf("%w: modules.json: want SpladePooling, and nothing else, after %s", ErrConfig, refs[0].Class)
 	}
 	if m.options.Pooling != "" {
 		return fmt.Errorf("%w: Options.Pooling is %q, a checkpoint of the SPLADE kind has its own", ErrConfig, m.options.Pooling)
 	}
-	if err := m.loadTransformer(fsys, refs[0].dir); err != nil {
+	if err := m.loadTransformer(fsys, refs[0].Dir); err != nil {
 		return err
 	}
-	if err := m.loadSparse(fsys, refs[0].dir); err != nil {
+	if err := m.loadSparse(fsys, refs[0].Dir); err != nil {
 		return err
 	}
-	return m.sparse.readPooling(fsys, refs[1].dir)
+	return m.sparse.readPooling(fsys, refs[1].Dir)
 }
 
 // loadTransformer reads config, weights and tokenizer from dir.

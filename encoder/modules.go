@@ -13,29 +13,28 @@ import (
 	"searchd/pooling"
 )
 
-// moduleRef is an entry of modules.json: the class, by the last segment of its import path, and its
-// folder.
-type moduleRef struct {
-	class string
-	dir   string
+// Module is an entry of modules.json: the last segment of its class, and its folder.
+type Module struct {
+	Class string
+	Dir   string
 }
 
 // missing adds to fs.ErrNotExist which module wants the folder.
-func (r moduleRef) missing(err error) error {
+func (r Module) missing(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%w; modules.json wants the folder %s for %s", err, r.dir, r.class)
+		return fmt.Errorf("%w; modules.json wants the folder %s for %s", err, r.Dir, r.Class)
 	}
 	return err
 }
 
-// readModules reads modules.json. The class paths differ between releases of sentence-transformers,
+// Modules reads modules.json. The class paths differ between releases of sentence-transformers,
 // their last segments do not. A folder without the file is a plain transformer, which
 // sentence-transformers pools by the mean.
-func readModules(fsys fs.FS) ([]moduleRef, error) {
+func Modules(fsys fs.FS) ([]Module, error) {
 	const name = "modules.json"
 	b, err := readLimited(fsys, name, maxConfigBytes)
 	if errors.Is(err, fs.ErrNotExist) {
-		return []moduleRef{{"Transformer", "."}}, nil
+		return []Module{{"Transformer", "."}}, nil
 	}
 	if err != nil {
 		return nil, err
@@ -47,7 +46,7 @@ func readModules(fsys fs.FS) ([]moduleRef, error) {
 	if len(entries) == 0 || len(entries) > 32 {
 		return nil, fmt.Errorf("%w: %s: %d modules, want an array of 1 to 32", ErrConfig, name, len(entries))
 	}
-	refs := make([]moduleRef, len(entries))
+	refs := make([]Module, len(entries))
 	for i, raw := range entries {
 		f, err := parseFields(fmt.Sprintf("%s: module %d", name, i), raw)
 		if err != nil {
@@ -60,7 +59,7 @@ func readModules(fsys fs.FS) ([]moduleRef, error) {
 		if err := f.err(); err != nil {
 			return nil, err
 		}
-		refs[i] = moduleRef{class: class[strings.LastIndexByte(class, '.')+1:], dir: dir}
+		refs[i] = Module{Class: class[strings.LastIndexByte(class, '.')+1:], Dir: dir}
 	}
 	return refs, nil
 }
@@ -73,19 +72,19 @@ type vectorModule interface {
 
 // readVectorModule reads one of the modules that may follow the pooling. in is the width of its
 // input, 0 if only the weights determine it.
-func (m *Model) readVectorModule(fsys fs.FS, ref moduleRef, in int) (vectorModule, error) {
-	switch ref.class {
+func (m *Model) readVectorModule(fsys fs.FS, ref Module, in int) (vectorModule, error) {
+	switch ref.Class {
 	case "Normalize":
 		return normalize{}, nil
 	case "Dropout": // does nothing outside training
 		return nil, nil
 	case "Dense":
-		return readDense(fsys, ref.dir, in, m.dry)
+		return readDense(fsys, ref.Dir, in, m.dry)
 	case "LayerNorm":
-		return readLayerNorm(fsys, ref.dir, in, m.dry)
+		return readLayerNorm(fsys, ref.Dir, in, m.dry)
 	}
 	return nil, fmt.Errorf("%w: modules.json: module %q after the pooling is not supported, want one of Dense, LayerNorm, Normalize, Dropout",
-		ErrConfig, ref.class)
+		ErrConfig, ref.Class)
 }
 
 // normalize scales each vector to unit length.

@@ -35,9 +35,9 @@ var idle = []string{"_name_or_path", "transformers_version", "torch_dtype", "dty
 var tokenizing = []string{"added_tokens", "model", "normalizer", "post_processor", "pre_tokenizer"}
 
 // readParts reads the files of a checkpoint with the given modules.
-func readParts(fsys fs.FS, refs []moduleRef) (p Parts, err error) {
-	dir := refs[0].dir
-	if refs[0].class != "StaticEmbedding" && (len(refs) > 1 || !isModel2Vec(fsys)) {
+func readParts(fsys fs.FS, refs []Module) (p Parts, err error) {
+	dir := refs[0].Dir
+	if refs[0].Class != "StaticEmbedding" && (len(refs) > 1 || !isModel2Vec(fsys)) {
 		if p.Config, err = partOf(fsys, path.Join(dir, "config.json"), func(name string) bool { return !slices.Contains(idle, name) }); err != nil {
 			return p, err
 		}
@@ -74,17 +74,17 @@ func tokenizerPart(fsys fs.FS, dir string) (string, error) {
 }
 
 // modulesPart covers the modules after the first.
-func modulesPart(fsys fs.FS, refs []moduleRef) (string, error) {
-	for len(refs) > 0 && refs[len(refs)-1].class == "Normalize" {
+func modulesPart(fsys fs.FS, refs []Module) (string, error) {
+	for len(refs) > 0 && refs[len(refs)-1].Class == "Normalize" {
 		refs = refs[:len(refs)-1]
 	}
 	h := sha256.New()
 	for _, ref := range refs {
-		switch ref.class {
+		switch ref.Class {
 		case "Dropout":
 			continue
 		case "Pooling": // both layouts say the same
-			f, err := readFields(fsys, path.Join(ref.dir, "config.json"))
+			f, err := readFields(fsys, path.Join(ref.Dir, "config.json"))
 			if err != nil {
 				return "", err
 			}
@@ -93,14 +93,14 @@ func modulesPart(fsys fs.FS, refs []moduleRef) (string, error) {
 			}
 			continue
 		}
-		fmt.Fprintln(h, ref.class)
-		if ref.class == "Normalize" {
+		fmt.Fprintln(h, ref.Class)
+		if ref.Class == "Normalize" {
 			continue
 		}
-		if err := writePart(h, fsys, path.Join(ref.dir, "config.json"), func(string) bool { return true }); err != nil {
+		if err := writePart(h, fsys, path.Join(ref.Dir, "config.json"), func(string) bool { return true }); err != nil {
 			return "", err
 		}
-		if err := writeWeights(h, fsys, ref.dir); err != nil {
+		if err := writeWeights(h, fsys, ref.Dir); err != nil {
 			return "", err
 		}
 	}

@@ -1,7 +1,6 @@
 package models
 
 import (
-	"encoding/json"
 	"fmt"
 	"io/fs"
 	"path"
@@ -17,7 +16,6 @@ import (
 const (
 	maxConfigBytes = 4 << 20  // of a JSON file
 	maxVocabBytes  = 64 << 20 // of tokenizer.json and of the index of shards
-	maxModules     = 32
 	maxShards      = 1000
 )
 
@@ -27,33 +25,6 @@ var (
 	moduleFiles = append([]string{"config.json", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json"}, encoder.LengthConfigs...)
 )
 
-// moduleDir is the folder of a module and the last segment of its class.
-type moduleDir struct{ class, dir string }
-
-// parseModules reads the folders in modules.json; the encoder checks the rest when it loads the
-// checkpoint.
-func parseModules(raw []byte) ([]moduleDir, error) {
-	var entries []struct {
-		Type string `json:"type"`
-		Path string `json:"path"`
-	}
-	if err := json.Unmarshal(raw, &entries); err != nil {
-		return nil, fmt.Errorf("%w: modules.json: %v", ErrLayout, err)
-	}
-	if len(entries) == 0 || len(entries) > maxModules {
-		return nil, fmt.Errorf("%w: modules.json: %d modules, want 1 to %d", ErrLayout, len(entries), maxModules)
-	}
-	modules := make([]moduleDir, len(entries))
-	for i, e := range entries {
-		dir := path.Clean(e.Path) // as the encoder reads it
-		if !localPath(dir) {
-			return nil, fmt.Errorf("%w: modules.json: module %d: path %q does not stay inside the repository", ErrRefused, i, clip(e.Path))
-		}
-		modules[i] = moduleDir{e.Type[strings.LastIndexByte(e.Type, '.')+1:], dir}
-	}
-	return modules, nil
-}
-
 // localPath reports whether a path of a hub is safe as a path on any system: relative, without
 // "..", a backslash or a drive.
 func localPath(p string) bool {
@@ -61,12 +32,12 @@ func localPath(p string) bool {
 }
 
 // configs returns the small files that are wanted and exist.
-func configs(files map[string]remoteFile, modules []moduleDir) ([]remoteFile, error) {
+func configs(files map[string]remoteFile, modules []encoder.Module) ([]remoteFile, error) {
 	var names []string
 	names = append(names, rootFiles...)
 	for _, m := range modules {
 		for _, name := range moduleFiles {
-			names = append(names, path.Join(m.dir, name))
+			names = append(names, path.Join(m.Dir, name))
 		}
 	}
 	slices.Sort(names)
@@ -81,7 +52,7 @@ func configs(files map[string]remoteFile, modules []moduleDir) ([]remoteFile, er
 		}
 		out = append(out, f)
 	}
-	first := modules[0].dir
+	first := modules[0].Dir
 	for _, need := range []string{path.Join(first, "config.json"), path.Join(first, "tokenizer.json")} {
 		if _, ok := files[need]; ok {
 			continue
@@ -89,7 +60,7 @@ func configs(files map[string]remoteFile, modules []moduleDir) ([]remoteFile, er
 		if _, ok := files["tokenizer.json"]; ok && path.Base(need) == "tokenizer.json" {
 			continue
 		}
-		if modules[0].class == "StaticEmbedding" && path.Base(need) == "config.json" {
+		if modules[0].Class == "StaticEmbedding" && path.Base(need) == "config.json" {
 			continue
 		}
 		return nil, fmt.Errorf("%w: it has no %s", ErrLayout, need)
@@ -113,20 +84,20 @@ func checkSize(f remoteFile) error {
 var withWeights = []string{"Transformer", "StaticEmbedding", "Dense", "LayerNorm"}
 
 // weights returns the file of weights of each module, or the index of its shards.
-func weights(files map[string]remoteFile, modules []moduleDir) (single, indexes []remoteFile, err error) {
+func weights(files map[string]remoteFile, modules []encoder.Module) (single, indexes []remoteFile, err error) {
 	for _, m := range modules {
-		if f, ok := files[path.Join(m.dir, safetensors.SingleName)]; ok {
+		if f, ok := files[path.Join(m.Dir, safetensors.SingleName)]; ok {
 			single = append(single, f)
 			continue
 		}
-		if f, ok := files[path.Join(m.dir, safetensors.IndexName)]; ok {
+		if f, ok := files[path.Join(m.Dir, safetensors.IndexName)]; ok {
 			if err := checkSize(f); err != nil {
 				return nil, nil, err
 			}
 			indexes = append(indexes, f)
 			continue
 		}
-		if slices.Contains(withWeights, m.class) {
+		if slices.Contains(withWeights, m.Class) {
 			return nil, nil, missingWeights(files, m)
 		}
 	}
@@ -135,12 +106,12 @@ func weights(files map[string]remoteFile, modules []moduleDir) (single, indexes 
 
 // missingWeights names other formats that exist: pickled weights are common in old repositories,
 // and reading them can run code.
-func missingWeights(files map[string]remoteFile, m moduleDir) error {
-	want := path.Join(m.dir, safetensors.SingleName)
+func missingWeights(files map[string]remoteFile, m encoder.Module) error {
+	want := path.Join(m.Dir, safetensors.SingleName)
 	for _, other := range []string{"pytorch_model.bin", "pytorch_model.bin.index.json", "tf_model.h5", "flax_model.msgpack"} {
-		if _, ok := files[path.Join(m.dir, other)]; ok {
+		if _, ok := files[path.Join(m.Dir, other)]; ok {
 			return fmt.Errorf("%w: it has %s, but no %s, the only format that is read; another revision may have it (OWNER/NAME@refs/pr/N)",
-				ErrLayout, path.Join(m.dir, other), want)
+				ErrLayout, path.Join(m.Dir, other), want)
 		}
 	}
 	return fmt.Errorf("%w: it has no %s", ErrLayout, want)
@@ -148,31 +119,20 @@ func missingWeights(files map[string]remoteFile, m moduleDir) error {
 
 // shards returns the files that the index at name lists.
 func shards(files map[string]remoteFile, name string, raw []byte) ([]remoteFile, error) {
-	var index struct {
-		WeightMap map[string]string `json:"weight_map"`
-	}
-	if err := json.Unmarshal(raw, &index); err != nil {
+	names, err := safetensors.Shards(raw)
+	if err != nil {
 		return nil, fmt.Errorf("%w: %s: %v", ErrLayout, name, err)
 	}
-	seen := map[string]bool{}
+	if len(names) > maxShards {
+		return nil, fmt.Errorf("%w: %s: %d shards, want 1 to %d", ErrLayout, name, len(names), maxShards)
+	}
 	var out []remoteFile
-	for _, shard := range index.WeightMap {
-		if seen[shard] {
-			continue
-		}
-		seen[shard] = true
-		if !localPath(shard) || strings.Contains(shard, "/") || !strings.HasSuffix(shard, ".safetensors") {
-			return nil, fmt.Errorf("%w: %s: weight_map names %q, want a .safetensors file in the same folder", ErrRefused, name, clip(shard))
-		}
+	for _, shard := range names {
 		f, ok := files[path.Join(path.Dir(name), shard)]
 		if !ok {
 			return nil, fmt.Errorf("%w: %s names %q, which is not there", ErrLayout, name, clip(shard))
 		}
 		out = append(out, f)
 	}
-	if len(out) == 0 || len(out) > maxShards {
-		return nil, fmt.Errorf("%w: %s: %d shards, want 1 to %d", ErrLayout, name, len(out), maxShards)
-	}
-	slices.SortFunc(out, func(a, b remoteFile) int { return strings.Compare(a.path, b.path) })
 	return out, nil
 }

@@ -151,14 +151,28 @@ func (p *pull) inPlace(commit string) (*Pulled, error) {
 // fetchAll fetches modules.json, which names the folders, then the small files, then the weights,
 // so that missing or unsupported parts are found before anything large is fetched.
 func (p *pull) fetchAll(ctx context.Context) error {
-	modules := []moduleDir{{"Transformer", "."}}
-	if f, ok := p.files["modules.json"]; ok {
-		raw, err := p.small(ctx, f)
-		if err != nil {
+	if err := p.stage.parent.MkdirAll(p.stage.tree(), 0o755); err != nil {
+		return err
+	}
+	f, ok := p.files["modules.json"]
+	if ok {
+		if _, err := p.small(ctx, f); err != nil {
 			return err
 		}
-		if modules, err = parseModules(raw); err != nil {
-			return err
+	} else if err := p.stage.parent.RemoveAll(p.stage.file(remoteFile{path: "modules.json"})); err != nil { // of another commit
+		return err
+	}
+	var modules []encoder.Module
+	err := p.read(func(fsys fs.FS) (err error) {
+		modules, err = encoder.Modules(fsys)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, m := range modules {
+		if !localPath(m.Dir) {
+			return fmt.Errorf("%w: modules.json: the folder %q is not inside the repository", ErrRefused, clip(m.Dir))
 		}
 	}
 	wanted, err := configs(p.files, modules)

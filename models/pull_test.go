@@ -117,9 +117,9 @@ func TestPullLayouts(t *testing.T) {
 	}{
 		{"shards", func(h *testHub) { index(h.files, "shard-1.safetensors") }, nil},
 		{"shard that is missing", func(h *testHub) { index(h.files, "shard-2.safetensors") }, ErrLayout},
-		{"shard outside", func(h *testHub) { index(h.files, "../shard-1.safetensors") }, ErrRefused},
-		{"shard with a backslash", func(h *testHub) { index(h.files, `..\shard-1.safetensors`) }, ErrRefused},
-		{"shard of another kind", func(h *testHub) { index(h.files, "modeling.py") }, ErrRefused},
+		{"shard outside", func(h *testHub) { index(h.files, "../shard-1.safetensors") }, ErrLayout},
+		{"shard with a backslash", func(h *testHub) { index(h.files, `..\shard-1.safetensors`) }, ErrLayout},
+		{"shard of another kind", func(h *testHub) { index(h.files, "modeling.py") }, ErrLayout},
 		{"transformer in a folder", func(h *testHub) {
 			for _, name := range []string{"config.json", "model.safetensors", "sentence_bert_config.json", "tokenizer.json", "tokenizer_config.json"} {
 				h.files["0_Transformer/"+name] = h.files[name]
@@ -128,13 +128,13 @@ func TestPullLayouts(t *testing.T) {
 			h.files["modules.json"] = bytes.Replace(h.files["modules.json"], []byte(`"path": ""`), []byte(`"path": "0_Transformer"`), 1)
 		}, nil},
 		{"module with a slash behind it", func(h *testHub) { modules(h.files, "./1_Pooling/") }, nil},
-		{"module outside by a way round", func(h *testHub) { modules(h.files, "1_Pooling/../../x") }, ErrRefused},
-		{"module outside", func(h *testHub) { modules(h.files, "../1_Pooling") }, ErrRefused},
-		{"module at an absolute path", func(h *testHub) { modules(h.files, "/1_Pooling") }, ErrRefused},
+		{"module outside by a way round", func(h *testHub) { modules(h.files, "1_Pooling/../../x") }, encoder.ErrConfig},
+		{"module outside", func(h *testHub) { modules(h.files, "../1_Pooling") }, encoder.ErrConfig},
+		{"module at an absolute path", func(h *testHub) { modules(h.files, "/1_Pooling") }, encoder.ErrConfig},
 		{"module with a backslash", func(h *testHub) { modules(h.files, `..\1_Pooling`) }, ErrRefused},
 		{"module on a drive", func(h *testHub) { modules(h.files, `C:1_Pooling`) }, ErrRefused},
-		{"modules of another shape", func(h *testHub) { h.files["modules.json"] = []byte(`{"a": 1}`) }, ErrLayout},
-		{"no modules", func(h *testHub) { h.files["modules.json"] = []byte(`[]`) }, ErrLayout},
+		{"modules of another shape", func(h *testHub) { h.files["modules.json"] = []byte(`{"a": 1}`) }, encoder.ErrConfig},
+		{"no modules", func(h *testHub) { h.files["modules.json"] = []byte(`[]`) }, encoder.ErrConfig},
 		{"listed path outside", func(h *testHub) { h.files["../../evil.json"] = []byte("{}") }, ErrRefused},
 		{"listed absolute path", func(h *testHub) { h.files["/etc/evil.json"] = []byte("{}") }, ErrRefused},
 		{"listed path with a backslash", func(h *testHub) { h.files[`..\evil.json`] = []byte("{}") }, nil}, // a name that git allows and nobody wants

@@ -88,12 +88,8 @@ func openShards(fsys fs.FS, dir, index string, raw []byte) (*Checkpoint, error) 
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", index, err)
 	}
-	names := map[string]bool{}
-	for _, file := range weightMap {
-		names[file] = true
-	}
 	c := &Checkpoint{tensors: map[string]located{}}
-	for _, file := range slices.Sorted(maps.Keys(names)) {
+	for _, file := range slices.Compact(slices.Sorted(maps.Values(weightMap))) {
 		s, tensors, err := openShard(fsys, path.Join(dir, file))
 		if err != nil {
 			c.Close()

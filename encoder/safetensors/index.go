@@ -4,10 +4,18 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
+	"slices"
 	"strings"
 
 	"searchd/internal/strictjson"
 )
+
+// Shards returns the names of the files that an index lists, sorted.
+func Shards(index []byte) ([]string, error) {
+	weightMap, err := decodeIndex(index)
+	return slices.Compact(slices.Sorted(maps.Values(weightMap))), err
+}
 
 // decodeIndex decodes the weight_map of an index: tensor name to file name. File names must lie in
 // the same folder.
