@@ -224,7 +224,7 @@ func (c *historyClient) batch(i operation, keys int) bool {
 // nothing is seen that was not written. LONG_TESTS=1 does 100,000 operations. HISTORY_SEED repeats
 // the choices of a run, not its timing.
 func TestHistory(t *testing.T) {
-	total := int64(2000)
+	total := int64(1000)
 	if longtest.Enabled() {
 		total = 100_000
 	}
@@ -235,7 +235,7 @@ func TestHistory(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	const clients, keys = 8, 40
+	const clients, keys = 8, 10
 	n := newNode(t, t.TempDir(), "history")
 	n.start()
 	if c := (&historyClient{url: n.url(), http: http.DefaultClient}); c.do("PUT", "/v1/collections/docs", "{}", nil) >= 300 {
