@@ -65,7 +65,7 @@ func (s *stack) attendTile(w *workspace, sc *scratch, l *layerSpec, t tile, head
 		ld := scoreStride(length)
 		simd.MulNT(sc.scores, ld, query, width, key, width, rows, length, d, s.alpha)
 		simd.SoftmaxRows(sc.scores, ld, rows, length)
-		simd.MulNNStore(out, inner, sc.scores, ld, value, width, rows, d, length)
+		simd.MulNN(out, inner, sc.scores, ld, value, width, rows, d, length, false)
 		return
 	}
 	for i := range rows {
@@ -97,7 +97,7 @@ func (s *stack) attendTile(w *workspace, sc *scratch, l *layerSpec, t tile, head
 				simd.Scale(out[i*inner:i*inner+d], keep)
 			}
 		}
-		simd.MulNN(out, inner, sc.scores, ld, value[k*width:], width, rows, d, keys)
+		simd.MulNN(out, inner, sc.scores, ld, value[k*width:], width, rows, d, keys, true)
 	}
 	if !single {
 		for i := range rows {

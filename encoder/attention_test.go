@@ -50,17 +50,17 @@ func run(s *stack, qkv []float32, offsets []int, t team) []float32 {
 	w.prepare(s, b, t)
 	copy(w.qkv, qkv)
 	for i := range w.context {
-		w.context[i] = float32(math.NaN()) // what was there must not shine through
+		w.context[i] = float32(math.NaN()) // must be overwritten
 	}
 	s.attend(w, 0, t)
 	return w.context
 }
 
-// step is the distance of the queries that the slow twin computes.
+// step is the distance of the queries that the reference implementation computes.
 const step = 5
 
-// slowAttention is the slow twin: all scores of a query and head at once, in float64, for every
-// fifth query. The others are NaN.
+// slowAttention is the reference implementation: all scores of a query and head at once, in
+// float64, for every fifth query. The others are NaN.
 func slowAttention(s *stack, c attentionCase, qkv []float32, offsets []int) []float32 {
 	d, width := s.headSize, (s.heads+2*s.kvHeads)*s.headSize
 	slopes := alibiSlopes(s.heads)

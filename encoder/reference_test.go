@@ -19,8 +19,8 @@ const (
 	refLayers = 3
 )
 
-// twin is a family with its slow form.
-type twin struct {
+// reference is a family with its slow form.
+type reference struct {
 	name   string
 	config string
 	shapes map[string][]int
@@ -28,7 +28,7 @@ type twin struct {
 }
 
 func TestTwins(t *testing.T) {
-	for _, c := range []twin{gteTwin(true), gteTwin(false), llamaTwin("llama"), llamaTwin("mistral"), llamaTwin("qwen2")} {
+	for _, c := range []reference{gteReference(true), gteReference(false), llamaReference("llama"), llamaReference("mistral"), llamaReference("qwen2")} {
 		t.Run(c.name, func(t *testing.T) {
 			w := draw(uint64(len(c.name)), c.shapes)
 			fsys := folder(c.config, w)
@@ -66,11 +66,11 @@ func past(i, j int) bool            { return j <= i }
 func zeros(n int) []int32           { return make([]int32, n) }
 func power(base, e float64) float64 { return math.Pow(base, e) }
 
-// gteTwin is the "new" architecture with NTK scaling; packed tells how query, key and value are
-// stored.
-func gteTwin(packed bool) twin {
+// gteReference is the "new" architecture with NTK scaling; packed tells how query, key and value
+// are stored.
+func gteReference(packed bool) reference {
 	const h, inner = refHidden, refInner
-	c := twin{
+	c := reference{
 		name: fmt.Sprint("gte packed=", packed),
 		config: fmt.Sprintf(`{"model_type":"new","vocab_size":%d,"hidden_size":%d,"num_hidden_layers":%d,"num_attention_heads":%d,
 			"intermediate_size":%d,"hidden_act":"gelu","max_position_embeddings":64,"layer_norm_eps":1e-12,"type_vocab_size":1,"pack_qkv":%t,
@@ -123,9 +123,9 @@ func gteTwin(packed bool) twin {
 	return c
 }
 
-// llamaTwin is a decoder with grouped heads: Llama with llama3 scaling and biases, Mistral with a
-// window, Qwen2 with biases on query, key and value and a window from layer 1 on.
-func llamaTwin(family string) twin {
+// llamaReference is a decoder with grouped heads: Llama with llama3 scaling and biases, Mistral
+// with a window, Qwen2 with biases on query, key and value and a window from layer 1 on.
+func llamaReference(family string) reference {
 	const h, inner, kv, d = refHidden, refInner, 2, 8 // heads of 8, wider together than the states
 	const theta, window = 10000, 6
 	extra := map[string]string{
@@ -134,7 +134,7 @@ func llamaTwin(family string) twin {
 		"mistral": `"sliding_window":6`,
 		"qwen2":   `"use_sliding_window":true,"sliding_window":6,"max_window_layers":1`,
 	}[family]
-	c := twin{
+	c := reference{
 		name: family,
 		config: fmt.Sprintf(`{"model_type":%q,"vocab_size":%d,"hidden_size":%d,"num_hidden_layers":%d,"num_attention_heads":%d,"head_dim":%d,
 			"num_key_value_heads":%d,"intermediate_size":%d,"hidden_act":"silu","max_position_embeddings":128,"rms_norm_eps":1e-5,"rope_theta":%d,%s}`,

@@ -9,34 +9,34 @@ const (
 	tileDepth  = 4 * tileGroups
 	tileSums   = 2 * 2 * 16 * 16
 
-	// amxBehind is how many rows behind the last the kernels read, whose products nobody sees: the
-	// blocks of a call are equally high.
+	// amxBehind is how many rows after the last the kernels read, because the blocks of a call have
+	// equal heights; their products are discarded.
 	amxBehind = 31
 
 	// amxRows and amxCols are the largest part of dst that one call of a kernel writes: large
-	// enough for the configuration of the tiles, which takes as long as ten products of tiles, not
-	// to matter; small enough for an activation to find it in the first-level cache.
+	// enough for the tile configuration, which takes as long as ten tile products, to be
+	// negligible; small enough to stay in the first-level cache for the activation.
 	amxRows = 64
 	amxCols = 4 * panelWidth
 
-	// amxDeepest is the number of input channels up to which the kernels can take a sum of weights
-	// apart into two words.
+	// amxDeepest is the number of input channels up to which the kernels can split a sum of weights
+	// into two words.
 	amxDeepest = 1 << 15
 )
 
 // amxLeast is the least number of rows for which tiles are used. From six rows on a product alone
-// is faster, but a whole short query is not: weights from memory bound it, and its processor time
-// grew by a quarter. A variable, so that tests can send every shape through the tiles.
+// is faster, but a short query is not: reading the weights limits it, and its processor time grew
+// by a quarter. A variable for tests, which send every shape through the tiles.
 var amxLeast = 16
 
-// tiled says whether the product of rows rows goes through AMX's tiles.
+// tiled reports whether the product of rows rows uses AMX tiles.
 func (m *MatrixInt8) tiled(rows int) bool {
 	return active >= AMX && rows >= amxLeast && m.in <= amxDeepest
 }
 
-// tiles prepares rows rows for tiles: it clears what lies behind the in bytes of each row up to
-// width, because it meets weights of other channels, and puts the zero of each row beside its
-// 128-fold, which is what the kernels multiply the halves of a sum of weights by.
+// tiles prepares rows rows for tiles: it clears the bytes after the in bytes of each row up to
+// width, which are multiplied by weights of other channels, and stores with the zero of each row
+// its 128-fold, by which the kernels multiply the halves of a sum of weights.
 func (q *rowsInt8) tiles(rows, in, width int) {
 	for r := range rows {
 		if in < width {

@@ -14,28 +14,18 @@ func MulNT(dst []float32, ldd int, a []float32, lda int, b []float32, ldb int, m
 	}
 }
 
-// MulNN adds a·b to dst [m, n]; a is [m, k], b is [k, n]. Rows lie ldd, lda and ldb elements apart.
-// With attention probabilities and values of one head this gives the context. dst must not overlap
-// a or b.
-func MulNN(dst []float32, ldd int, a []float32, lda int, b []float32, ldb int, m, n, k int) {
+// MulNN writes a·b to dst [m, n], or adds it with accumulate; a is [m, k], b is [k, n], k at least
+// 1. Rows lie ldd, lda and ldb elements apart. With attention probabilities and values of one head
+// this gives the context. dst must not overlap a or b.
+func MulNN(dst []float32, ldd int, a []float32, lda int, b []float32, ldb int, m, n, k int, accumulate bool) {
+	if k < 1 {
+		panic(fmt.Sprintf("simd: MulNN: k is %d, want 1 or more", k))
+	}
 	needMatrix("MulNN", "dst", len(dst), m, n, ldd)
 	needMatrix("MulNN", "a", len(a), m, k, lda)
 	needMatrix("MulNN", "b", len(b), k, n, ldb)
-	if m > 0 && n > 0 && k > 0 {
-		mulNN(dst, ldd, a, lda, b, ldb, m, n, k, true)
-	}
-}
-
-// MulNNStore writes a·b to dst [m, n] instead of adding it; k is at least 1.
-func MulNNStore(dst []float32, ldd int, a []float32, lda int, b []float32, ldb int, m, n, k int) {
-	if k < 1 {
-		panic(fmt.Sprintf("simd: MulNNStore: k is %d, want 1 or more", k))
-	}
-	needMatrix("MulNNStore", "dst", len(dst), m, n, ldd)
-	needMatrix("MulNNStore", "a", len(a), m, k, lda)
-	needMatrix("MulNNStore", "b", len(b), k, n, ldb)
 	if m > 0 && n > 0 {
-		mulNN(dst, ldd, a, lda, b, ldb, m, n, k, false)
+		mulNN(dst, ldd, a, lda, b, ldb, m, n, k, accumulate)
 	}
 }
 

@@ -34,15 +34,14 @@ func (b Backend) String() string {
 	return "invalid"
 }
 
-// available is what this machine and this build can run, the slowest first; active is what the
-// kernels use.
+// available is what this machine and this build can run, the slowest first; active is the one in
+// use.
 var (
 	available = detect()
 	active    = fromEnvironment(os.Getenv("SIMD"))
 )
 
-// fromEnvironment is the back end called name, or the best one where there is none of that name
-// here.
+// fromEnvironment is the back end called name, or the best one if that is not available.
 func fromEnvironment(name string) Backend {
 	for _, b := range available {
 		if b.String() == name {
@@ -58,8 +57,8 @@ func Active() Backend { return active }
 // Backends lists what this machine and this build can run, the slowest first.
 func Backends() []Backend { return slices.Clone(available) }
 
-// Use makes b the active back end. It is meant for tests and benchmarks and must not run beside any
-// other call of the package.
+// Use makes b the active back end. It is meant for tests and benchmarks and must not run
+// concurrently with any other call of the package.
 func Use(b Backend) error {
 	if !slices.Contains(available, b) {
 		return fmt.Errorf("simd: back end %v is not available here, there are %v", b, available)

@@ -78,7 +78,7 @@ func BenchmarkAttention(b *testing.B) {
 			})
 			eachImpl(b, fmt.Sprintf("MulNN/head=%d/tokens=%d", head, tokens), sameFloats, func(b *testing.B) {
 				measure(b, work, func() {
-					MulNN(context, hidden, scores, tokens, qkv[2*hidden:], 3*hidden, tokens, head, tokens)
+					MulNN(context, hidden, scores, tokens, qkv[2*hidden:], 3*hidden, tokens, head, tokens, false)
 				})
 			})
 		}

@@ -46,7 +46,7 @@ func testBounds(t *testing.T) {
 			PackInt8(w, s.out, s.in).Mul(dst, x, s.rows, e)
 		}
 		MulNT(dst, s.out, x, s.in, end(s.out*s.in), s.in, s.rows, s.out, s.in, 1)
-		MulNN(dst, s.out, x, s.in, end(s.in*s.out), s.out, s.rows, s.out, s.in)
+		MulNN(dst, s.out, x, s.in, end(s.in*s.out), s.out, s.rows, s.out, s.in, true)
 	}
 	for _, n := range []int{1, 3, 8, 15, 16, 17, 31, 33, 63, 64, 65, 129, 200} {
 		x, y := end(n), end(n)

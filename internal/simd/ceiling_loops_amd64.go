@@ -3,8 +3,8 @@
 package simd
 
 // CeilingFloats runs multiply-adds of the active back end in registers, for some tens of
-// microseconds, and returns how many operations these were; 0 where there is no such loop. Timed
-// beside a kernel it says what share of the processor the kernel uses.
+// microseconds, and returns their number; 0 if there is no such loop. Their rate is the upper bound
+// of a kernel's.
 func CeilingFloats() float64 {
 	const loops = 4000
 	switch active {

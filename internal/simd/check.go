@@ -2,7 +2,7 @@ package simd
 
 import "fmt"
 
-// need panics if a slice is shorter than its shape; a programmer's error that would otherwise reach
+// need panics if a slice is shorter than its shape, which would otherwise corrupt memory in
 // assembly.
 func need(call, name string, have, want int) {
 	if have < want {

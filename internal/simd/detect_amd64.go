@@ -4,9 +4,8 @@ package simd
 
 import "golang.org/x/sys/cpu"
 
-// detect reads the CPU's features; x/sys/cpu reports those of AVX only where the operating system
-// saves the registers, and those of AVX-512 only where it saves zmm and the mask registers. Tiles
-// it reports wherever the CPU has them.
+// detect reads the CPU's features. x/sys/cpu reports AVX and AVX-512 only if the operating system
+// saves their registers, but tiles wherever the CPU has them.
 func detect() []Backend {
 	all := []Backend{Go, AVX2, AVX512, AVX512VNNI, AMX}
 	x := &cpu.X86

@@ -12,13 +12,13 @@ func tileShape() shape {
 	return shape{14, panelWidth}
 }
 
-// wide is the shape of the kernels that take two whole panels at once, AVX-512's alone: for each
-// product they load two thirds of what the others load.
+// wide is the shape of the AVX-512 kernels for two whole panels: for each product they load two
+// thirds of what the others load.
 var wide = shape{6, 2 * panelWidth}
 
 // choose returns the shape for the next tiles of rows rows, of which cols columns are left. Rows
-// that fit into one tile of the narrow shape go through it: their time is that of the weights,
-// which pass once then, and one panel is fetched ahead better than two.
+// that fit into one tile of the narrow shape use it: then each weight is read once, which limits
+// the speed, and one panel is prefetched better than two.
 func choose(narrow shape, rows, cols int) shape {
 	if narrow.cols < panelWidth || cols < wide.cols || rows <= narrow.rows {
 		return narrow
@@ -26,9 +26,8 @@ func choose(narrow shape, rows, cols int) shape {
 	return wide
 }
 
-// prefetch is what a kernel fetches on the way: at each step of k a vector pair's bytes, or a line,
-// at next, which moves on by stride. next may lie outside of all memory, so it must not be a
-// pointer.
+// prefetch is what a kernel prefetches: at each step of k the bytes of two vectors, or a line, at
+// next, which advances by stride. next may be outside of all memory, so it must not be a pointer.
 type prefetch struct {
 	next   uintptr
 	stride int
@@ -37,12 +36,12 @@ type prefetch struct {
 // panelBytes is the distance of two steps of a packed panel: 32 float32, or 32 groups of four int8.
 const panelBytes = 4 * panelWidth
 
-// ahead is the prefetch for one of parts tiles that pass over the same panels, at address panel, of
-// steps steps of width bytes. Panels come from the last cache or from memory, several times more
-// slowly than the first tile over them could read them; so the tiles share the next ones among
-// them, a line or two at each step. Where they are too few for that, each fetches what it will read
-// soon: of one panel 8 KiB later, 2 to 16 serve alike; of two panels half of the second, 2 KiB
-// later, the processor finding out the rest.
+// ahead is the prefetch for one of parts tiles over the same panels, at address panel, of steps
+// steps of width bytes. Panels come from the last cache or from memory, several times more slowly
+// than a tile could read them, so the tiles share the prefetch of the next ones, a line or two at
+// each step. With too few tiles for that, each prefetches what it will read soon: of one panel 8
+// KiB later (2 to 16 are alike); of two panels half of the second, 2 KiB later, and the processor
+// detects the rest.
 func ahead(panel, following uintptr, steps, width, part, parts int) prefetch {
 	switch {
 	case width > panelBytes && parts < 4:
@@ -54,9 +53,8 @@ func ahead(panel, following uintptr, steps, width, part, parts int) prefetch {
 	return prefetch{next: following + uintptr(part*steps*stride), stride: stride}
 }
 
-// gemm is one tile: c [rows, cols] = a [rows, k] · b [k, cols] + bias + residual, with bias and
-// residual possibly nil. Whole vectors of b are read: at least cols columns, rounded up to the
-// vector.
+// gemm is one tile: c [rows, cols] = a [rows, k] · b [k, cols] + bias + residual, where bias and
+// residual may be nil. Of b whole vectors are read: cols rounded up.
 func gemm(c *float32, ldc int, a *float32, lda int, b *float32, ldb, k, rows, cols int, bias, residual *float32, ldr int, p prefetch) {
 	switch {
 	case active == AVX2 && cols > 8:
@@ -86,8 +84,7 @@ func (m *Matrix) mul(dst, x []float32, rows, from, to int, e Epilogue) {
 	}
 }
 
-// after is where the panel p begins, the first of those behind what is multiplied: in m, or if that
-// has no more, in what comes then.
+// after is the address of panel p of m, or of the weights that are used next if m has no more.
 func after(start uintptr, p, panels, size int, then Packed) uintptr {
 	if p >= panels && then != nil {
 		return then.start()
@@ -97,7 +94,7 @@ func after(start uintptr, p, panels, size int, then Packed) uintptr {
 
 // tiles passes each panel of weights in the columns [from, to), or two at a time, over all rows, in
 // tiles of nearly equal height: it calls tile for the rows r..r+n and the columns col..col+cols of
-// each, whose shape is at most s. size is that of a panel in bytes, start the address of the first.
+// each, whose shape is at most s. size is the bytes of a panel, start the address of the first.
 func tiles(narrow shape, rows, from, to int, start uintptr, steps int, then Packed, tile func(s shape, r, n, col, cols int, p prefetch)) {
 	size, panels := steps*panelBytes, (to+panelWidth-1)/panelWidth
 	part, parts := 0, 0
@@ -167,8 +164,8 @@ func mulNT(dst []float32, ldd int, a []float32, lda int, b []float32, ldb int, m
 }
 
 // packTransposed writes alpha·bᵀ to panel [k, 32]; b is [n, k] with n <= 32. The columns from n on
-// hold anything. What the kernel cannot read in place, rows that end before a whole group or before
-// four columns, it copies to edge.
+// are undefined. Rows that the kernel cannot read in place, because they end before a whole group
+// or before four columns, are copied to edge.
 func packTransposed(panel, edge, b []float32, ldb, n, k int, alpha float32) {
 	lanes := 16
 	if active == AVX2 {

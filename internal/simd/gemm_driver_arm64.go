@@ -3,8 +3,8 @@
 package simd
 
 // tileShape is the shape of the next tile of rows rows, of which cols columns are left. Few rows
-// have wide tiles, for which b is passed over once. A tile is no wider than the columns, rounded up
-// to eight: so many are read of b.
+// have wide tiles, which read b once. A tile is no wider than the columns, rounded up to eight,
+// which are read of b.
 func tileShape(rows, cols int) shape {
 	s := shape{2, panelWidth}
 	for s.cols > tileLeast && (rows > s.rows || s.cols >= cols+tileLeast) {
@@ -109,7 +109,7 @@ func mulNT(dst []float32, ldd int, a []float32, lda int, b []float32, ldb int, m
 }
 
 // packTransposed writes alpha·bᵀ to panel [k, 32]; b is [n, k] with n <= 32. The columns from n on
-// hold anything.
+// are undefined.
 func packTransposed(panel, b []float32, ldb, n, k int, alpha float32) {
 	wholeRows, whole := n&^3, k&^3
 	for i := 0; i < wholeRows && whole > 0; i += 4 {

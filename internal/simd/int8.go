@@ -6,12 +6,11 @@ import (
 	"unsafe"
 )
 
-// maxInt8Depth is the largest number of input channels whose products surely fit into an int32:
+// maxInt8Depth is the largest number of input channels whose products fit into an int32:
 // 65536·255·127 < 2³¹.
 const maxInt8Depth = 65536
 
-// behindGroups is how many groups a back end may read behind the last panel, where it multiplies
-// them by 0.
+// behindGroups is how many groups a back end may read after the last panel, multiplied by 0.
 const behindGroups = 15
 
 // MatrixInt8 is the weight [out, in] of a linear layer, rounded to int8 with one scale per output
@@ -84,7 +83,7 @@ func (m *MatrixInt8) MulShare(dst, x []float32, rows, part, parts int, e Epilogu
 }
 
 // steps turns the range of a row into its quantisation x ≈ scale·(q - zero), 0 <= q <= 255. A range
-// that is too small to be inverted counts as zero; NaN and infinities make scale NaN or infinite.
+// too small to be inverted counts as zero; NaN and infinities make scale NaN or infinite.
 func steps(lo, hi float32) (scale, inverse float32, zero int32) {
 	const smallest = 1e-35
 	width := hi - lo
@@ -98,8 +97,8 @@ func steps(lo, hi float32) (scale, inverse float32, zero int32) {
 	return width / 255, inverse, roundEven(float64(float32(-lo * inverse)))
 }
 
-// roundEven rounds x, |x| < 2³¹, to the nearest integer and ties to even: the sum has no bits left
-// for fractions. The conversion forbids to fuse the sum with a product in x.
+// roundEven rounds x, |x| < 2³¹, to the nearest integer and ties to even: adding 3·2⁵¹ leaves no
+// bits for fractions. The conversion prevents fusing the sum with a product in x.
 func roundEven(x float64) int32 {
 	return int32(math.Float64bits(float64(x) + 3<<51))
 }

@@ -27,7 +27,7 @@ type rowsInt8 struct {
 
 var rowsInt8Pool = sync.Pool{New: func() any { return new(rowsInt8) }}
 
-// slack is how far behind the end of a row the kernels that round write.
+// slack is how far after the end of a row the rounding kernels write.
 const slack = 16
 
 func (q *rowsInt8) grow(rows, width int) {
@@ -39,8 +39,8 @@ func (q *rowsInt8) grow(rows, width int) {
 	}
 }
 
-// set rounds x [rows, in]; width is in rounded up to whole groups. The weights of the bytes behind
-// in are zero, so these may hold anything.
+// set rounds x [rows, in]; width is in rounded up to whole groups. The weights of the bytes after
+// in are zero, so these are undefined.
 func (q *rowsInt8) set(x []float32, rows, in, width int) {
 	for r := 0; r < rows; {
 		n := min(rows-r, max(1, longest/in))

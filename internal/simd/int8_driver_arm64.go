@@ -20,8 +20,8 @@ func rowRange(x []float32) (lo, hi float32) {
 	return lo, hi
 }
 
-// rowsInt8 is a block of rows rounded to bytes, from which 128 is taken away: the products are
-// those of signed bytes.
+// rowsInt8 is a block of rows rounded to bytes less 128, because the products are those of signed
+// bytes.
 type rowsInt8 struct {
 	data  []int8 // [rows, 4·groups]
 	scale []float32
@@ -39,8 +39,8 @@ func (q *rowsInt8) grow(rows, width int) {
 	}
 }
 
-// set rounds x [rows, in]; width is in rounded up to whole groups. The weights of the bytes behind
-// in are zero, so these may hold anything.
+// set rounds x [rows, in]; width is in rounded up to whole groups. The weights of the bytes after
+// in are zero, so these are undefined.
 func (q *rowsInt8) set(x []float32, rows, in, width int) {
 	for r := range rows {
 		from, dst := x[r*in:(r+1)*in], q.data[r*width:]

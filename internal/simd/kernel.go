@@ -17,15 +17,14 @@ import (
 // preempted, and this many last some tens of microseconds at most. Single vectors are not split.
 const longest = 1 << 16
 
-// first is the address of s[0]; the kernels that take it do not touch memory when the length that
-// goes with it is 0.
+// first is the address of s[0]. Kernels do not use it if the length is 0.
 func first(s []float32) *float32 { return unsafe.SliceData(s) }
 
 // shape is the rows and columns that one call of a kernel takes.
 type shape struct{ rows, cols int }
 
 // blockRows is how many rows of x, k wide, stay in the second-level cache while all panels of
-// weights pass by.
+// weights are read.
 func blockRows(rows, k int) int {
 	const block = 192 << 10 // elements
 	limit := max(64, block/max(1, k))

@@ -52,7 +52,7 @@ type Epilogue struct {
 	Bias     []float32  // [out], added first; nil for none
 	Act      Activation // applied second
 	Residual []float32  // [rows, out], added last, where there is no activation; nil for none; may be dst itself
-	Then     Packed     // the weights that the caller multiplies by next, which Mul begins to fetch; nil for none
+	Then     Packed     // the weights that the caller uses next, which Mul prefetches; nil for none
 }
 
 // Packed is a Matrix or a MatrixInt8.

@@ -43,7 +43,7 @@ func testNaN(t *testing.T) {
 				transposed[k*s.out+o] = w[o*s.in+k]
 			}
 		}
-		MulNN(dst, s.out, x, s.in, transposed, s.out, s.rows, s.out, s.in)
+		MulNN(dst, s.out, x, s.in, transposed, s.out, s.rows, s.out, s.in, true)
 		check("MulNN", dst)
 	}
 	for n := 1; n < 70; n++ {

@@ -74,7 +74,7 @@ func TestShortSlicesPanic(t *testing.T) {
 		{"Mul both", func() { m.Mul(f, f, 2, Epilogue{Act: ReLU, Residual: f}) }},
 		{"Mul activation", func() { m.Mul(f, f, 2, Epilogue{Act: 200}) }},
 		{"MulNT", func() { MulNT(f, 2, f, 3, f, 2, 2, 2, 3, 1) }},
-		{"MulNN", func() { MulNN(f, 2, f, 4, f, 2, 3, 2, 4) }},
+		{"MulNN", func() { MulNN(f, 2, f, 4, f, 2, 3, 2, 4, true) }},
 		{"LayerNorm", func() { LayerNorm(f, f, f, f[:3], 2, 4, 0) }},
 		{"Dot", func() { Dot(f, f[:7]) }},
 		{"DotRows", func() { DotRows(f, f[:3], f, []uint32{2}) }},

@@ -2,9 +2,8 @@ package simd
 
 import "math"
 
-// nothing is where an exponential counts as 0: beside the greatest, e^0, it cannot be told, and it
-// keeps products with the weights from becoming subnormal, from which processors take a hundred
-// times as long.
+// nothing is where an exponential counts as 0: it is negligible beside the greatest, e^0, and
+// products with subnormal weights would take a hundred times as long.
 const nothing = -60
 
 // Softmax replaces row by exp(row-max)/sum, exp counting as 0 below e^-60. An element of -Inf
@@ -33,8 +32,7 @@ func Largest(x []float32) float32 {
 
 // ExpSum replaces each element of x by exp(x-top), or 0 below e^-60, and returns the sum; top is
 // not below any element. With Largest and Scale it makes a softmax over a row that comes in parts:
-// what was summed up to another top counts exp(that - top) times. NaN and infinities give what they
-// give in Softmax.
+// a sum for another top is scaled by exp(that - top). NaN and infinities propagate as in Softmax.
 func ExpSum(x []float32, top float32) float32 {
 	if len(x) == 0 {
 		return 0

@@ -28,7 +28,7 @@ func Multiply(dst, x []float32) {
 }
 
 // DotRows writes to dst[i] the inner product of q with row ids[i] of base, whose rows are len(q)
-// long. The rows may lie anywhere: the next ones are prefetched while one is multiplied.
+// long. The next rows are prefetched.
 func DotRows(dst []float32, q, base []float32, ids []uint32) {
 	checkRows("DotRows", len(dst), len(q), len(base), ids)
 	if len(ids) > 0 {
@@ -36,7 +36,7 @@ func DotRows(dst []float32, q, base []float32, ids []uint32) {
 	}
 }
 
-// checkRows holds assembly to the bounds that indexing would check.
+// checkRows checks the bounds that indexing would check.
 func checkRows(call string, dst, width, base int, ids []uint32) {
 	need(call, "dst", dst, len(ids))
 	var largest uint32
@@ -48,7 +48,7 @@ func checkRows(call string, dst, width, base int, ids []uint32) {
 	}
 }
 
-// dotGo keeps eight sums, so that additions do not wait for each other and rounding errors grow
+// dotGo uses eight sums, so that additions do not wait for each other and rounding errors grow
 // slowly.
 func dotGo(a, b []float32) float32 {
 	b = b[:len(a)]

@@ -8,8 +8,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// pool hands out constants: from registers, loaded once before the loop, where there are 32 of
-// them; else from memory.
+// pool provides constants: from registers, loaded once before the loop, if there are 32 of them;
+// else from memory.
 type pool struct {
 	v      isa
 	loaded map[float64]reg.VecVirtual
@@ -53,8 +53,8 @@ func (p *pool) copyOf(x float64) reg.VecVirtual {
 	return r
 }
 
-// atMost and atLeast clamp; the second operand of the instruction is what it returns for NaN, so
-// NaN passes.
+// atMost and atLeast clamp. The second operand of the instruction is its result for NaN, so NaN
+// passes.
 func (p *pool) atMost(limit float64, x reg.VecVirtual)  { VMINPS(x, p.reg(limit), x) }
 func (p *pool) atLeast(limit float64, x reg.VecVirtual) { VMAXPS(x, p.reg(limit), x) }
 
@@ -120,15 +120,15 @@ var exp2Polynomial = []float64{1, 0.6931472067, 0.2402265092, 0.05550327227, 0.0
 // magic, added to a small number, leaves its nearest integer in the low bits of the sum.
 const magic = 3 << 22
 
-// expNothing is where exp counts as 0 in a softmax, whose greatest weight is e^0: e^-60 is far
-// below what a sum of such weights can tell, and the products with numbers that become subnormal,
-// from which the processor takes a hundred times as long, are left out with it.
+// expNothing is where exp counts as 0 in a softmax, whose greatest weight is e^0: e^-60 is
+// negligible in a sum of such weights, and products with subnormal numbers would take a hundred
+// times as long.
 const expNothing = -60
 
 var expBelowConstants = append([]float64{expNothing, log2e, magic}, exp2Polynomial...)
 
-// expBelow replaces x, which is at most 0, by e^x, or 0 below expNothing: in fewer steps than exp,
-// with an error of 4e-8·|x| beside that of the polynomial, which is below 4e-8 in all since x·e^x
+// expBelow replaces x, which is at most 0, by e^x, or 0 below expNothing. It takes fewer steps than
+// exp; its error is below 4e-8·|x| plus that of the polynomial, together below 4e-8 because x·e^x
 // stays below 0.37.
 func (p *pool) expBelow(x reg.VecVirtual) reg.VecVirtual {
 	const notLess = 0x15 // true for NaN
@@ -163,8 +163,9 @@ var geluSegments = [6][]float64{
 	{0, -0.000103270999, -0.000130789253, -7.69229373e-05, 8.31782586e-07, 4.59779658e-05, 4.66053243e-05, 2.50806661e-05, 5.43551005e-06, -3.54481881e-06, -4.64134382e-06, -2.96074791e-06, -1.35769653e-06, -4.90773346e-07, -1.45319973e-07, -3.59727537e-08},
 }
 
-// geluWide keeps the coefficients of all pieces in registers, where a permutation picks each
-// lane's: half the steps of one polynomial, and a chain of five instead of 17 multiply-adds.
+// geluWide keeps the coefficients of all pieces in registers, from which a permutation selects
+// those of each lane: half the steps of one polynomial, and a chain of 5 instead of 17
+// multiply-adds.
 func geluWide(v isa) {
 	const limit, pieces = 5.5, 15.49 / 5.5
 	var tables []reg.VecVirtual
@@ -215,7 +216,7 @@ var (
 	tanhQ = []float64{4.89352518554385e-03, 2.26843463243900e-03, 1.18534705686654e-04, 1.19825839466702e-06}
 )
 
-// geluNarrow uses one polynomial, for want of a permutation over 16 lanes.
+// geluNarrow uses one polynomial, because AVX2 has no permutation over 16 lanes.
 func geluNarrow(v isa) {
 	elementwise(v, "gelu", "x·Φ(x)", append([]float64{5.5, 2 / 5.5, -1}, geluTail...), nil, func(p *pool, x reg.VecVirtual) reg.VecVirtual {
 		u, zero := v.reg(), v.reg()

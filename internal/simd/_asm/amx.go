@@ -15,9 +15,9 @@ import (
 const amxHeight = 32
 
 // amxShapes is a configuration for each number of rows of a block from 1 to 32, 64 bytes each:
-// palette 1; the tiles 0 to 3 are sums, 4 and 5 rows of a, 6 and 7 weights. Of more than 16 rows
-// the larger half belongs to 0, 1 and 4, the smaller to 2, 3 and 5. Up to 16 rows all belong to
-// both sets, which take turns at the steps.
+// palette 1; tiles 0 to 3 are sums, 4 and 5 rows of a, 6 and 7 weights. Of more than 16 rows the
+// larger half is in 0, 1 and 4, the smaller in 2, 3 and 5. Up to 16 rows are in both sets, which
+// alternate at the steps.
 func amxShapes() Mem {
 	const name = "amxShapes"
 	m, ok := globals[name]
@@ -42,10 +42,9 @@ func amxShapes() Mem {
 	return m
 }
 
-// amx is the state of a kernel that multiplies in tiles of 16 x 16 sums: while the tiles of a block
-// are multiplied, the sums of the block before it become floats. The tile unit works beside the
-// vector unit, but too many instructions lie between them for the processor to find that out by
-// itself.
+// amx is the state of a kernel that multiplies in tiles of 16 x 16 sums. While the tiles of a block
+// are multiplied, the sums of the previous block become floats: the tile unit works in parallel
+// with the vector unit, but the processor does not look far enough ahead to overlap them by itself.
 type amx struct {
 	v                    isa
 	single               bool             // blocks of at most 16 rows, in two sets of sums
@@ -127,7 +126,7 @@ func (k *amx) shares() {
 	MOVQ(reg.RAX, k.share)
 }
 
-// multiply adds up the products of a block, finishes its share of the rows of the one before it at
+// multiply adds up the products of a block, finishes its share of the rows of the previous block at
 // each step, and prefetches the next panel: the first block of rows one half of it, the others the
 // other.
 func (k *amx) multiply() {
@@ -224,7 +223,7 @@ func (k *amx) store() {
 	}
 }
 
-// begin makes the block whose sums were stored the one to finish. Without a bias it adds -0, which
+// begin prepares to finish the block whose sums were stored. Without a bias it adds -0, which
 // changes nothing.
 func (k *amx) begin() {
 	row, height := GP64(), ptr("height")

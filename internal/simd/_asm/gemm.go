@@ -35,9 +35,9 @@ func gemm(v isa, nv int) {
 // wideRows is the most rows of one call of gemm4: 24 registers of sums.
 const wideRows = 6
 
-// gemmWide prints gemm4, for four whole vectors of columns that lie in two neighbouring panels of
-// packed weights: for a multiply-add it loads two thirds of what gemm2 loads, which counts where
-// something else uses the core's other thread.
+// gemmWide prints gemm4, for four whole vectors of columns in two neighbouring panels of packed
+// weights. For a multiply-add it loads two thirds of what gemm2 loads, which helps if the core's
+// other thread is busy.
 func gemmWide(v isa) {
 	const nv = 4
 	name := "gemm4" + v.name
@@ -63,10 +63,10 @@ func chooseRows(most int, rows reg.GPVirtual, body func(mr int)) {
 	}
 }
 
-// gemmTile multiplies mr rows. Four vectors of columns lie in two packed panels, gap bytes apart;
-// of one or two, where gap is nil, the rows lie ldb bytes apart. With few rows several sets of
-// sums, one per step of k, hide the latency of the multiply-add: two a cycle of four cycles need
-// eight sums in flight.
+// gemmTile multiplies mr rows. Four vectors of columns are in two packed panels, gap bytes apart;
+// with one or two, gap is nil and the rows of b are ldb bytes apart. With few rows several sets of
+// sums, one per step of k, hide the latency of the multiply-add: two per cycle with a latency of
+// four cycles need eight sums.
 func gemmTile(v isa, mr, nv int, a, b, lda, ldb, gap, k, next, stride reg.GPVirtual) {
 	sets := 1
 	for sets < 4 && sets*mr*min(nv, 2) < 8 { // four vectors would need fewer, but must have the bits of two
@@ -148,7 +148,7 @@ func rowPointers(mr int, a, lda reg.GPVirtual) (base []reg.GPVirtual, element fu
 	}
 }
 
-// gemmStore adds bias and residual and writes the tile. Four vectors are always whole. AVX2 takes a
+// gemmStore adds bias and residual and writes the tile. Four vectors are always whole. AVX2 has a
 // path without masks for full tiles.
 func gemmStore(v isa, mr, nv int, stem string, acc []reg.VecVirtual) {
 	if nv > 2 {

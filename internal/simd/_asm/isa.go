@@ -11,8 +11,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// isa is a vector instruction set. Kernels are written once against it; only what the sets do not
-// share is spelled twice.
+// isa is a vector instruction set. Kernels are written once for all sets, with cases only where
+// they differ.
 type isa struct {
 	name  string // suffix of function names
 	bytes int    // of one vector
@@ -54,7 +54,7 @@ func (v isa) zero(rs ...reg.VecVirtual) {
 	}
 }
 
-// mask selects the leading lanes of a vector. A nil mask stands for all lanes.
+// mask selects the leading lanes of a vector. A nil mask selects all lanes.
 type mask struct {
 	k reg.OpmaskVirtual
 	y reg.VecVirtual
@@ -139,7 +139,7 @@ func (v isa) reduce(r reg.VecVirtual, op func(a, b, to Op)) reg.VecVirtual {
 	}
 	x := XMM()
 	if v.wide() {
-		VEXTRACTF32X4(U8(1), r.(reg.Vec).AsY(), x) // it knows all 32 registers
+		VEXTRACTF32X4(U8(1), r.(reg.Vec).AsY(), x) // can address all 32 registers
 	} else {
 		VEXTRACTF128(U8(1), r.(reg.Vec).AsY(), x)
 	}

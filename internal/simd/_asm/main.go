@@ -10,7 +10,7 @@ import (
 	. "github.com/mmcloughlin/avo/build"
 )
 
-// files says which kernels each output file holds.
+// files lists the kernels of each output file.
 var files = map[string]func(){
 	"gemm": func() {
 		for _, v := range []isa{avx512, avx2} {

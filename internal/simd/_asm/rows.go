@@ -89,7 +89,7 @@ func multiplyBy(v isa, element Mem, off reg.GPVirtual, factor reg.VecVirtual) {
 	})
 }
 
-// online prints the pieces of a softmax over a row that comes in parts.
+// online prints the parts of a softmax over a row that comes in parts.
 func online(v isa) {
 	begin := func(name, signature, doc string) (element Mem, off reg.GPVirtual) {
 		kernel(name+v.name, signature, name+v.name+" "+doc)

@@ -10,9 +10,9 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// The instructions of AMX, which neither avo nor Go's assembler knows, as bytes. Their registers
-// must be physical, because bytes are final before registers are allocated. tile_test.go compares
-// each with what the GNU assembler makes of the same line.
+// The instructions of AMX as bytes, because avo and Go's assembler do not support them. Their
+// registers must be physical, because bytes are final before registers are allocated. tile_test.go
+// compares them with the output of the GNU assembler.
 
 // tmm is a tile register: up to 16 rows of up to 64 bytes, as LDTILECFG says.
 type tmm byte
@@ -30,7 +30,7 @@ func LDTILECFG(from Mem) {
 	emit(tileMem(prefixNone, 0x49, 0, from), "LDTILECFG "+from.Asm(), from)
 }
 
-// TILERELEASE gives the tiles back: no state of theirs is left for the operating system to save.
+// TILERELEASE releases the tiles, so that the operating system need not save their state.
 func TILERELEASE() {
 	emit(vex(prefixNone, 0, false, false, 0x49, 0xc0), "TILERELEASE")
 }

@@ -108,8 +108,7 @@ func multiply(v isa) {
 }
 
 // dotRows multiplies q with four rows at a time, so that a vector of q is read once for the four,
-// and touches the same place of the four rows after them, so that these are on their way when their
-// turn comes.
+// and prefetches the same place of the next four rows.
 func dotRows(v isa) {
 	kernel("dotRows"+v.name, "func(dst, q, base *float32, ids *uint32, count, n int)", "dotRows"+v.name+" writes q [n] · base[ids[i]] to dst [count]; count is at least 1.")
 	dst, q, ids, count := ptr("dst"), ptr("q"), ptr("ids"), ptr("count")
@@ -163,9 +162,9 @@ func dotGroup(v isa, group int, dst, q, ids, count reg.GPVirtual) {
 	}
 }
 
-// groupRows computes the addresses of the rows that ids names, width bytes each, and of those of
-// the next group, to prefetch. With fewer than two groups left the group prefetches itself, which
-// costs nothing and needs no branch.
+// groupRows computes the addresses of the rows that ids names, width bytes each, and those of the
+// next group, to prefetch. With fewer than two groups left the group prefetches itself, which needs
+// no branch.
 func groupRows(group int, ids, count, width reg.GPVirtual) (rows, ahead []reg.GPVirtual) {
 	base := ptr("base")
 	address := func(p reg.GPVirtual) []reg.GPVirtual {

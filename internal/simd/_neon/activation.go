@@ -1,7 +1,6 @@
 package main
 
-// The approximations are those of the amd64 kernels; see ../_asm/activation.go for where they come
-// from.
+// The approximations are those of ../_asm/activation.go.
 var (
 	// expPolynomial is e^r for |r| <= ln2/2; exp2Polynomial is 2^f for |f| <= 1/2.
 	expPolynomial  = []float64{1, 1, 5.0000001201e-1, 1.6666665459e-1, 4.1665795894e-2, 8.3334519073e-3, 1.3981999507e-3, 1.9875691500e-4}
@@ -85,9 +84,9 @@ func half(c []float64) []float64 {
 	return h
 }
 
-// exp leaves e^z in y; z, which is between expLow and expHigh, and the five registers behind y are
-// destroyed. Half of it is what is put together of 2^n and a polynomial, since twice the greatest
-// power of two is no float32; expLow is where that half has an exponent of its own yet.
+// exp leaves e^z in y; z is between expLow and expHigh, and the five registers after y are
+// destroyed. It computes half of it from 2^n and a polynomial, because twice the greatest power of
+// two is no float32; expLow keeps the exponent of that half in range.
 func (f *fn) exp(y, z v) {
 	n := y + 5
 	f.product(n, z, log2e)

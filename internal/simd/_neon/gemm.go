@@ -2,9 +2,9 @@ package main
 
 import "fmt"
 
-// A tile is up to 2 rows of 32 columns, 4 of 16 or 8 of 8: 16 vectors of sums, v0 to v15, one for
-// four columns of a row. Each sum takes its products in the order of k, whatever the tile, so that
-// a row has the same bits alone and among others.
+// A tile is up to 2 rows of 32 columns, 4 of 16 or 8 of 8: 16 vectors of sums, v0 to v15, each for
+// four columns of a row. Each sum adds its products in the order of k in every tile, so that a row
+// has the same bits alone and with others.
 
 // Registers of a tile: the rows of a from R0 on; then.
 const (
@@ -76,8 +76,8 @@ func (f *fn) products(mr, nv, u int, w v, multiply func(acc, n, m v, lane int)) 
 }
 
 // tileSteps goes through k in steps of four, for which each row of a gives one vector, then in
-// single steps: products multiplies lane u of these with vectors of b. Room vectors are there for
-// these, or nv, so that those of a step need not wait for the products of the one before.
+// single steps: products multiplies lane u of these with vectors of b. There are room vectors for
+// these, or nv, so that a step need not wait for the products of the previous one.
 func (f *fn) tileSteps(mr, nv, room int, products func(u int, w v)) {
 	for i := range mr * nv {
 		f.zero(v(i))

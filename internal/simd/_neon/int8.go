@@ -2,9 +2,9 @@ package main
 
 import "fmt"
 
-// bytesByWords adds the products of four times four bytes, n and m, to the int32 of acc, as sdot
-// does, which older processors lack. One of the two has no -128, so that a sum of two products fits
-// into an int16.
+// bytesByWords adds the products of four times four bytes, n and m, to the int32 of acc, like sdot,
+// which older processors lack. One of the two has no -128, so that a sum of two products fits into
+// an int16.
 func (f *fn) bytesByWords(acc, n, m, t0, t1 v) {
 	f.smull(t0, n, m)
 	f.smull2(t1, n, m)

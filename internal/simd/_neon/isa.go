@@ -1,7 +1,7 @@
 package main
 
-// The instructions of NEON, most of which Go's assembler does not know, as words. Operands stand as
-// in Arm's manual: the destination first.
+// The instructions of NEON as words, because Go's assembler does not know most of them. Operands
+// are in the order of Arm's manual: the destination first.
 
 // v is a vector register.
 type v int

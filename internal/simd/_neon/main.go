@@ -8,7 +8,7 @@ import (
 	"os"
 )
 
-// files says which kernels each output file holds.
+// files lists the kernels of each output file.
 var files = map[string]func(p *program){
 	"vector": func(p *program) {
 		dot(p)

@@ -24,8 +24,8 @@ func (p *program) write(base string) error {
 	return os.WriteFile(base+".go", []byte(gos), 0o644)
 }
 
-// fn is one function. Its frame is empty, so that the registers R0 to R17 and R19 to R26 and all
-// vectors are its own.
+// fn is one function. Its frame is empty, so that it may use the registers R0 to R17 and R19 to R26
+// and all vectors.
 type fn struct {
 	p       *program
 	name    string
@@ -160,7 +160,7 @@ func (f *fn) data() {
 	fmt.Fprintf(out, "GLOBL %s<>(SB), RODATA|NOPTR, $%d\n", f.name, size)
 }
 
-// lane says where a constant is.
+// lane returns the place of a constant.
 func (f *fn) lane(value float64) (v, int) {
 	for i, c := range f.pool {
 		if c == value {

@@ -107,8 +107,8 @@ func rowAddresses(f *fn, to, ids, width, base x) {
 	}
 }
 
-// rowsAhead computes those of the four rows that come next, or, where there are fewer, of the same
-// four; t is destroyed.
+// rowsAhead computes the addresses of the next four rows, or if there are fewer, of the same four;
+// t is destroyed.
 func rowsAhead(f *fn, to, ids, count, width, base, t x) {
 	f.line("ADD $16, %v, %v", ids, t)
 	f.line("CMP $8, %v", count)
@@ -117,8 +117,7 @@ func rowsAhead(f *fn, to, ids, count, width, base, t x) {
 }
 
 // dotRows multiplies q with four rows at a time, so that a vector of q is read once for the four,
-// and touches the same place of the four rows after them, so that these are on their way when their
-// turn comes. The sums are those of dot.
+// and prefetches the same place of the next four rows. The sums are those of dot.
 func dotRows(p *program) {
 	f := p.function("dotRowsNEON", "dst *float32, q *float32, base *float32, ids *uint32, count int, n int", "",
 		"writes q [n] · base[ids[i]] to dst [count]; count is a multiple of 4, and not 0.")

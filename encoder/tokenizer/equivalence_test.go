@@ -26,8 +26,8 @@ func randomText(r *rand.Rand) string {
 	return sb.String()
 }
 
-// TestBertScannerTwin compares the one pass with the steps one after the other.
-func TestBertScannerTwin(t *testing.T) {
+// TestBertScannerReference compares the one pass with the steps one after the other.
+func TestBertScannerReference(t *testing.T) {
 	fast, slow := load(t, "testdata/wordpiece.json", Options{}), load(t, "testdata/wordpiece.json", Options{})
 	if fast.bert == nil {
 		t.Fatal("no scanner for BERT")
@@ -51,9 +51,9 @@ func TestBertScannerTwin(t *testing.T) {
 	}
 }
 
-// TestUnicodeFormTwin compares the own composition, written for long runs of marks, with package
-// norm on short ones.
-func TestUnicodeFormTwin(t *testing.T) {
+// TestUnicodeFormReference compares the own composition, written for long runs of marks, with
+// package norm on short ones.
+func TestUnicodeFormReference(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for _, f := range []norm.Form{norm.NFC, norm.NFD, norm.NFKC, norm.NFKD} {
 		u := newUnicodeForm(f)
@@ -77,9 +77,9 @@ func TestUnicodeFormTwin(t *testing.T) {
 	}
 }
 
-// TestMergeTwin compares the heap with looking at every pair, and both with merging in the order of
-// the list.
-func TestMergeTwin(t *testing.T) {
+// TestMergeReference compares the heap with looking at every pair, and both with merging in the
+// order of the list.
+func TestMergeReference(t *testing.T) {
 	tok := load(t, "testdata/bpe.json", Options{})
 	b := tok.model.(*bpe)
 	r := rand.New(rand.NewPCG(5, 6))
@@ -122,8 +122,8 @@ func mergeNaively(b *bpe, ids []int32) []int32 {
 	}
 }
 
-// TestWordPieceTwin compares the trie with the definition.
-func TestWordPieceTwin(t *testing.T) {
+// TestWordPieceReference compares the trie with the definition.
+func TestWordPieceReference(t *testing.T) {
 	tok := load(t, "testdata/wordpiece.json", Options{})
 	m := tok.model.(*wordPiece)
 	ids := tok.vocab.ids()
@@ -162,8 +162,8 @@ func TestWordPieceTwin(t *testing.T) {
 	}
 }
 
-// TestPrecompiledTwin compares the charsmap, on single characters, with package sugarme's.
-func TestPrecompiledTwin(t *testing.T) {
+// TestPrecompiledReference compares the charsmap, on single characters, with package sugarme's.
+func TestPrecompiledReference(t *testing.T) {
 	ours, err := newPrecompiled(spm.NmtNfkc())
 	if err != nil {
 		t.Fatal(err)
