@@ -155,31 +155,27 @@ func (f *fields) float(name string, def, lo, hi float64) float64 {
 }
 
 // bool reads true or false; an absent field is def.
-func (f *fields) bool(name string, def bool) bool {
-	if !f.has(name) {
-		return def
-	}
-	switch string(f.raw[name]) {
-	case "true":
-		return true
-	case "false":
-		return false
-	}
-	f.fail(name, "is %s, want true or false", f.text(name))
-	return def
-}
+func (f *fields) bool(name string, def bool) bool { return read(f, name, "true or false", def) }
 
 // string reads a string; an absent field is def.
-func (f *fields) string(name, def string) string {
+func (f *fields) string(name, def string) string { return read(f, name, "a string", def) }
+
+// strings reads an array of strings; an absent field is nil.
+func (f *fields) strings(name string) []string {
+	return read[[]string](f, name, "an array of strings", nil)
+}
+
+// read decodes a field of the type that want describes; an absent field is def.
+func read[T any](f *fields, name, want string, def T) T {
 	if !f.has(name) {
 		return def
 	}
-	var s string
-	if f.raw[name][0] != '"' || json.Unmarshal(f.raw[name], &s) != nil {
-		f.fail(name, "is %s, want a string", f.text(name))
+	var v T
+	if json.Unmarshal(f.raw[name], &v) != nil {
+		f.fail(name, "is %s, want %s", f.text(name), want)
 		return def
 	}
-	return s
+	return v
 }
 
 // oneOf reads a string that must be one of allowed; an absent field is def.
@@ -190,18 +186,6 @@ func (f *fields) oneOf(name, def string, allowed ...string) string {
 		return def
 	}
 	return s
-}
-
-// strings reads an array of strings; an absent field is nil.
-func (f *fields) strings(name string) []string {
-	if !f.has(name) {
-		return nil
-	}
-	var list []string
-	if json.Unmarshal(f.raw[name], &list) != nil {
-		f.fail(name, "is %s, want an array of strings", f.text(name))
-	}
-	return list
 }
 
 // object reads an object as fields that share the error list; nil if absent.

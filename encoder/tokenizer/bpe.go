@@ -1,8 +1,8 @@
 package tokenizer
 
 import (
+	"container/heap"
 	"fmt"
-	"math/bits"
 	"slices"
 	"unicode/utf8"
 )
@@ -12,8 +12,8 @@ import (
 // n characters takes n log n.
 type bpe struct {
 	trie         *trie
-	merges       mergeTable
-	unk          int32 // -1: characters without a token are left out
+	merges       map[[2]int32]merge // of two neighbours
+	unk          int32              // -1: characters without a token are left out
 	prefix       string
 	suffix       string
 	fuseUnk      bool
@@ -23,6 +23,9 @@ type bpe struct {
 	fromBytes    bool       // words are bytes, see byteLevel
 	byteIDs      [256]int32 // token of each byte, or -1
 }
+
+// merge is the rank of a merge and the token that it gives.
+type merge struct{ rank, id int32 }
 
 // symbol is a token of the word in the making; symbols form a list from left to right.
 type symbol struct {
@@ -58,7 +61,7 @@ func newBPE(m *modelFile, v *vocab, bytes bool) (*bpe, error) {
 	for i := range b.byteIDs {
 		b.byteIDs[i] = v.id(string(byteRune[i]))
 	}
-	b.merges.init(len(m.merges))
+	b.merges = make(map[[2]int32]merge, len(m.merges))
 	var joined []byte
 	for rank, pair := range m.merges {
 		left, right := v.id(pair[0]), v.id(pair[1])
@@ -73,7 +76,7 @@ func newBPE(m *modelFile, v *vocab, bytes bool) (*bpe, error) {
 		if id < 0 {
 			return nil, fmt.Errorf("merges[%d] %.40q %.40q give %.40q, want a token of vocab", rank, pair[0], pair[1], joined)
 		}
-		b.merges.put(left, right, int32(rank), id)
+		b.merges[[2]int32{left, right}] = merge{int32(rank), id} // the last of equal pairs, as in the Rust code
 	}
 	return b, nil
 }
@@ -207,9 +210,11 @@ func (b *bpe) rankAt(y []symbol, i int32) bool {
 	if y[i].next < 0 {
 		return false
 	}
-	rank, id := b.merges.get(y[i].id, y[y[i].next].id)
-	y[i].rank, y[i].merged = rank, id
-	return rank >= 0
+	m, ok := b.merges[[2]int32{y[i].id, y[y[i].next].id}]
+	if ok {
+		y[i].rank, y[i].merged = m.rank, m.id
+	}
+	return ok
 }
 
 func (b *bpe) merge(s *scratch) {
@@ -228,25 +233,19 @@ func (b *bpe) merge(s *scratch) {
 		b.mergeShort(y)
 		return
 	}
-	for i := len(s.heap)/2 - 1; i >= 0; i-- {
-		siftDown(s.heap, i)
-	}
+	heap.Init(&s.heap)
 	for len(s.heap) > 0 {
-		key := s.heap[0]
-		last := len(s.heap) - 1
-		s.heap[0] = s.heap[last]
-		s.heap = s.heap[:last]
-		siftDown(s.heap, 0)
+		key := heap.Pop(&s.heap).(uint64)
 		i := int32(uint32(key))
 		if y[i].rank < 0 || uint32(y[i].rank) != uint32(key>>32) {
 			continue // stale
 		}
 		b.join(y, i)
 		if b.rankAt(y, i) {
-			s.heap = push(s.heap, heapKey(y, i))
+			heap.Push(&s.heap, heapKey(y, i))
 		}
 		if p := y[i].prev; p >= 0 && b.rankAt(y, p) {
-			s.heap = push(s.heap, heapKey(y, p))
+			heap.Push(&s.heap, heapKey(y, p))
 		}
 	}
 }
@@ -284,68 +283,16 @@ func (b *bpe) join(y []symbol, i int32) {
 // heapKey orders merges by rank, then from left to right.
 func heapKey(y []symbol, i int32) uint64 { return uint64(y[i].rank)<<32 | uint64(uint32(i)) }
 
-func siftDown(h []uint64, i int) {
-	for {
-		c := 2*i + 1
-		if c >= len(h) {
-			return
-		}
-		if c+1 < len(h) && h[c+1] < h[c] {
-			c++
-		}
-		if h[i] <= h[c] {
-			return
-		}
-		h[i], h[c] = h[c], h[i]
-		i = c
-	}
-}
+// mergeHeap is a heap of possible merges by heapKey.
+type mergeHeap []uint64
 
-func push(h []uint64, key uint64) []uint64 {
-	h = append(h, key)
-	for i := len(h) - 1; i > 0 && h[i] < h[(i-1)/2]; i = (i - 1) / 2 {
-		h[i], h[(i-1)/2] = h[(i-1)/2], h[i]
-	}
-	return h
-}
-
-// mergeTable maps a pair of tokens to the rank and the token of their merge: open addressing, at
-// most half full.
-type mergeTable struct {
-	slots []mergeSlot
-	shift int
-}
-
-type mergeSlot struct {
-	key      uint64 // left<<32 | right, plus one so that 0 is free
-	rank, id int32
-}
-
-func (t *mergeTable) init(n int) {
-	size := max(4, bits.Len(uint(2*n)))
-	t.slots = make([]mergeSlot, 1<<size)
-	t.shift = 64 - size
-}
-
-func (t *mergeTable) slot(left, right int32) *mergeSlot {
-	key := (uint64(left)<<32 | uint64(right)) + 1
-	mask := uint64(len(t.slots) - 1)
-	for i := key * 0x9E3779B97F4A7C15 >> t.shift; ; i++ {
-		s := &t.slots[i&mask]
-		if s.key == key || s.key == 0 {
-			return s
-		}
-	}
-}
-
-// put keeps the later of two merges of the same pair, as a hash map would.
-func (t *mergeTable) put(left, right, rank, id int32) {
-	*t.slot(left, right) = mergeSlot{(uint64(left)<<32 | uint64(right)) + 1, rank, id}
-}
-
-func (t *mergeTable) get(left, right int32) (rank, id int32) {
-	if s := t.slot(left, right); s.key != 0 {
-		return s.rank, s.id
-	}
-	return -1, 0
+func (h mergeHeap) Len() int           { return len(h) }
+func (h mergeHeap) Less(i, j int) bool { return h[i] < h[j] }
+func (h mergeHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *mergeHeap) Push(key any)      { *h = append(*h, key.(uint64)) }
+func (h *mergeHeap) Pop() any {
+	last := len(*h) - 1
+	key := (*h)[last]
+	*h = (*h)[:last]
+	return key
 }

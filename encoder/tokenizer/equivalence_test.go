@@ -111,8 +111,8 @@ func mergeNaively(b *bpe, ids []int32) []int32 {
 	for {
 		best, at, id := int32(-1), 0, int32(0)
 		for i := 0; i+1 < len(ids); i++ {
-			if rank, merged := b.merges.get(ids[i], ids[i+1]); rank >= 0 && (best < 0 || rank < best) {
-				best, at, id = rank, i, merged
+			if m, ok := b.merges[[2]int32{ids[i], ids[i+1]}]; ok && (best < 0 || m.rank < best) {
+				best, at, id = m.rank, i, m.id
 			}
 		}
 		if best < 0 {

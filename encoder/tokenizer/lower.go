@@ -1,6 +1,7 @@
 package tokenizer
 
 import (
+	"bytes"
 	"unicode"
 	"unicode/utf8"
 )
@@ -45,19 +46,7 @@ func caseIgnorable(r rune) bool {
 // trimSpace returns the range [i, j) of b without white space at its ends; empty if there is
 // nothing else.
 func trimSpace(b []byte, i, j int) (int, int) {
-	for i < j {
-		r, n := utf8.DecodeRune(b[i:j])
-		if !unicode.IsSpace(r) && r != byteRune[' '] {
-			break
-		}
-		i += n
-	}
-	for i < j {
-		r, n := utf8.DecodeLastRune(b[i:j])
-		if !unicode.IsSpace(r) && r != byteRune[' '] {
-			break
-		}
-		j -= n
-	}
-	return i, j
+	isSpace := func(r rune) bool { return unicode.IsSpace(r) || r == byteRune[' '] }
+	i = j - len(bytes.TrimLeftFunc(b[i:j], isSpace))
+	return i, i + len(bytes.TrimRightFunc(b[i:j], isSpace))
 }

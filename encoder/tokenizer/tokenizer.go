@@ -347,7 +347,7 @@ type scratch struct {
 	pieces  []piece
 	steps   []step
 	symbols []symbol
-	heap    []uint64
+	heap    mergeHeap
 	join    []byte
 }
 
