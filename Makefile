@@ -5,7 +5,7 @@ DATA ?= data/demo
 GO   ?= go
 export CGO_ENABLED = 0
 
-.PHONY: all build run test race lint bench microbench generate fuzz e2e module clean
+.PHONY: all build run test race lint bench microbench generate fuzz e2e module release clean
 
 all: build
 
@@ -85,5 +85,9 @@ module:
 	git ls-files '*.go' '*go.mod' Makefile | sed 's/$$/.old/' | xargs rm -f; \
 	echo "the module is $(PATH); run go build ./... and make lint"
 
+# Builds archives, packages, images, SBOMs and checksums of this commit into dist/; see packaging/release.sh.
+release:
+	packaging/release.sh
+
 clean:
-	rm -rf bin data/demo
+	rm -rf bin dist data/demo

@@ -129,23 +129,36 @@ func TestDockerfile(t *testing.T) {
 	}
 }
 
-// What the release packs is there, or is made by its hooks.
+// What the release packs is in the repository, or is made by the script. Its image has the settings
+// of the Dockerfile.
 func TestReleaseFiles(t *testing.T) {
-	text := read(t, "../../.goreleaser.yaml")
-	found := 0
-	for _, m := range regexp.MustCompile(`(?m)src: "?([^",]+)"?,|files: \[(.*)\]`).FindAllStringSubmatch(text, -1) {
-		for _, pattern := range strings.Split(m[1]+m[2], ", ") {
-			if strings.HasPrefix(pattern, "completions/") || strings.HasPrefix(pattern, "manpages/") {
-				continue
-			}
-			found++
-			if names, err := filepath.Glob(filepath.Join("../..", pattern)); err != nil || len(names) == 0 {
-				t.Errorf("%s: nothing there", pattern)
-			}
+	script, packages := read(t, "../../packaging/release.sh"), read(t, "../../packaging/nfpm.yaml")
+	var files []string
+	for _, m := range regexp.MustCompile(`(?m)src: "?([^",}]+)"?,`).FindAllStringSubmatch(packages, -1) {
+		files = append(files, m[1])
+	}
+	if m := regexp.MustCompile(`(?m)^  cp -r (.*)$`).FindStringSubmatch(script); m != nil {
+		files = append(files, strings.Fields(m[1])...)
+	}
+	files = slices.DeleteFunc(files, func(f string) bool { return strings.Contains(f, "$") })
+	if len(files) < 8 {
+		t.Errorf("%q: want at least 8 files", files)
+	}
+	for _, f := range files {
+		if _, err := os.Stat(filepath.Join("../..", f)); err != nil {
+			t.Errorf("%s: nothing there", f)
 		}
 	}
-	if found < 6 {
-		t.Errorf("%d files and patterns, want at least 6", found)
+	for _, stage := range dockerfile(t) {
+		for _, line := range stage {
+			if env, ok := strings.CutPrefix(line, "ENV "); ok {
+				for _, pair := range strings.Fields(env) {
+					if !strings.Contains(script, `"`+pair+`"`) {
+						t.Errorf("the image lacks %s, which the Dockerfile sets", pair)
+					}
+				}
+			}
+		}
 	}
 }
 
