@@ -85,7 +85,7 @@ One that cannot be read is found by its name in the message.
 
 Two records of the same id, of one file or two: the one that is read later is kept, and a warning names the files. Choose another id with --id-field.
 
---delete-missing deletes the documents that an earlier run has markIngested from the same paths and that are gone now; documents from
+--delete-missing deletes the documents that an earlier run read from the same paths and that are gone now; documents from
 elsewhere stay, and those that another file has, too, are read from it again. --watch goes on after the first run and follows
 changes, renames and deletions; give it --server, as a data folder is held by one program at a time. For both, a file that was
 emptied is like one that is gone; else a file of nothing but white space is counted as empty and passed over. A file that cannot be
@@ -135,7 +135,7 @@ func (f *flags) add(cmd *cobra.Command) {
 	fs.BoolVar(&f.verify, "verify", false, "read files again that look unchanged, and send what they hold")
 	fs.BoolVar(&f.hidden, "hidden", false, "in folders, read files and folders whose name begins with a dot, too")
 	fs.BoolVar(&f.followSymlinks, "follow-symlinks", false, "in folders, read what symbolic links lead to; a folder is read once")
-	fs.BoolVar(&f.deleteMissing, "delete-missing", false, "delete documents that earlier runs markIngested from the same paths and that are gone")
+	fs.BoolVar(&f.deleteMissing, "delete-missing", false, "delete documents that earlier runs read from the same paths and that are gone")
 	fs.BoolVar(&f.watch, "watch", false, "go on and follow what changes under the paths")
 	fs.DurationVar(&f.poll, "poll", 0, "with --watch: look at all files every so often, instead of being told by the system")
 	fs.IntVar(&f.workers, "workers", min(4, runtime.GOMAXPROCS(0)), "files that are read at the same time, 1 to 64")
