@@ -32,7 +32,7 @@ func Run(t *testing.T, open func(t *testing.T) backend.Backend) {
 	}
 	for name, test := range map[string]func(*testing.T, Calls){
 		"catalog": testCatalog, "values": testValues, "writes": testWrites, "refused writes": testRefused,
-		"pages": testPages, "concurrent": testConcurrent,
+		"pages": testPages,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, start(t)) })
 	}

@@ -2,14 +2,12 @@ package backendtest
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"reflect"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"searchd/search/backend"
@@ -289,45 +287,5 @@ func testChanges(t *testing.T, l *library) {
 		if at != end || len(seen) != 4 || !seen["whale"] || !seen["new"] || !seen["storm"] || !seen["garden"] {
 			t.Errorf("with a limit of %d the changes are of %v up to %d, want those of 4 documents up to %d", limit, seen, at, end)
 		}
-	}
-}
-
-// testConcurrent writes from several goroutines while others read.
-func testConcurrent(t *testing.T, b Calls) {
-	ctx := t.Context()
-	must(t, b.Create(ctx, docs, config()))
-	const writers, each = 4, 10
-	var group sync.WaitGroup
-	for n := range writers {
-		group.Go(func() {
-			r := rand.New(rand.NewPCG(uint64(n), 12))
-			for i := range each {
-				id, fields := fmt.Sprint(n, " ", i), fmt.Sprintf(`{"text":"common words of writer%d","n":%d}`, n, i)
-				if _, err := b.Apply(ctx, docs, []backend.Write{document(id, fields, 1, r), {ID: fmt.Sprint(n, " ", i-1), Delete: i%2 == 1, Fields: json.RawMessage(`{}`)}}); err != nil {
-					t.Error(err)
-				}
-			}
-		})
-		group.Go(func() {
-			r := rand.New(rand.NewPCG(uint64(n), 13))
-			for range each {
-				words, err := b.Words(ctx, docs, backend.Words{Text: "common"}, 100, nil)
-				if err != nil || len(words.Matches) != words.Total {
-					t.Errorf("RetrieveWords finds %d of %d, %v", len(words.Matches), words.Total, err)
-				}
-				if _, err := b.Nearest(ctx, docs, unit(r), 100, nil); err != nil {
-					t.Error(err)
-				}
-			}
-		})
-	}
-	group.Wait()
-	c, err := b.Collection(ctx, docs)
-	words, werr := b.Words(ctx, docs, backend.Words{Text: "common"}, 100, nil)
-	if err != nil || werr != nil || c.Documents != words.Total+writers*each/2 {
-		t.Errorf("%d documents, %v, of which %d have words, %v", c.Documents, err, words.Total, werr)
-	}
-	if problems, err := b.Problems(ctx, true); err != nil || len(problems) != 0 {
-		t.Errorf("Check = %+v, %v", problems, err)
 	}
 }
