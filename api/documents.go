@@ -3,6 +3,7 @@ package api
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"strings"
 
 	"searchd/search"
+	"searchd/search/passage"
 )
 
 // maxItems bounds the documents and ids of one request that is answered as a whole; an import has
@@ -275,12 +277,28 @@ func (s *Server) patchDocument(w http.ResponseWriter, r *http.Request) error {
 		if want != nil {
 			at = want
 		}
-		err = s.writeDocument(w, r, c, search.Document{ID: id, Fields: merged, IfRevision: at})
+		err = s.writeDocument(w, r, c, search.Document{ID: id, Fields: merged, Blocks: keptBlocks(doc, merged), IfRevision: at})
 		if want == nil && try < attempts && errors.Is(err, search.ErrConflict) {
 			continue
 		}
 		return err
 	}
+}
+
+// keptBlocks returns the blocks of a stored document whose texts are the same in merged.
+func keptBlocks(doc *search.StoredDocument, merged json.RawMessage) map[string][]passage.Block {
+	var before, after map[string]any
+	if len(doc.Blocks) == 0 || json.Unmarshal(doc.Fields, &before) != nil || json.Unmarshal(merged, &after) != nil {
+		return nil
+	}
+	kept := map[string][]passage.Block{}
+	for name, blocks := range doc.Blocks {
+		text, ok := before[name].(string)
+		if now, still := after[name].(string); ok && still && now == text {
+			kept[name] = blocks
+		}
+	}
+	return kept
 }
 
 func (s *Server) deleteDocument(w http.ResponseWriter, r *http.Request) error {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"searchd/search"
+	"searchd/search/passage"
 )
 
 // exportDocuments streams all documents of a collection as NDJSON, page by page; each page is a
@@ -47,9 +48,10 @@ func (s *Server) exportDocuments(w http.ResponseWriter, r *http.Request) error {
 
 // exportLine leaves out the passages, which an import makes again.
 type exportLine struct {
-	ID       string          `json:"id"`
-	Revision uint64          `json:"revision"`
-	Document json.RawMessage `json:"document"`
+	ID       string                     `json:"id"`
+	Revision uint64                     `json:"revision"`
+	Document json.RawMessage            `json:"document"`
+	Blocks   map[string][]passage.Block `json:"blocks,omitempty"`
 }
 
 func writeLines(w http.ResponseWriter, docs []search.StoredDocument) error {
@@ -57,7 +59,7 @@ func writeLines(w http.ResponseWriter, docs []search.StoredDocument) error {
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	for _, d := range docs {
-		if err := enc.Encode(exportLine{d.ID, d.Revision, d.Fields}); err != nil {
+		if err := enc.Encode(exportLine{d.ID, d.Revision, d.Fields, d.Blocks}); err != nil {
 			return err
 		}
 	}

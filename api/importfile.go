@@ -10,6 +10,7 @@ import (
 
 	"searchd/extract"
 	"searchd/search"
+	"searchd/search/passage"
 )
 
 // bodyFile says how the body of an import is read.
@@ -148,7 +149,7 @@ func (im *importer) runFile(ctx context.Context, body io.Reader, f bodyFile) err
 			err = &requestError{kind: errTooLarge, detail: fmt.Sprintf("file: got %d bytes of text, allowed: %d in one document", len(fields), im.s.o.MaxItem)}
 			fields = nil
 		}
-		return im.add(ctx, search.Document{ID: d.ID, Fields: fields}, err, len(fields))
+		return im.add(ctx, search.Document{ID: d.ID, Fields: fields, Blocks: blocksOf(d)}, err, len(fields))
 	}, func(e extract.ItemError) error {
 		if watched.err != nil {
 			return nil // which is said at the end
@@ -166,6 +167,18 @@ func (im *importer) runFile(ctx context.Context, body io.Reader, f bodyFile) err
 		return im.abort(err)
 	}
 	return im.end(ctx, watched.err)
+}
+
+// blocksOf returns the structure of a document's text.
+func blocksOf(d extract.Document) map[string][]passage.Block {
+	if len(d.Blocks) == 0 {
+		return nil
+	}
+	blocks := make([]passage.Block, len(d.Blocks))
+	for i, b := range d.Blocks {
+		blocks[i] = passage.Block{Kind: passage.Kind(b.Kind), Level: b.Level, Start: b.Start, End: b.End, Head: b.Head, Language: b.Language, Page: b.Page}
+	}
+	return map[string][]passage.Block{"text": blocks}
 }
 
 // heldFile is what an import has in memory of a file or a message. What is more than any document

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"searchd/search"
+	"searchd/search/passage"
 )
 
 // member is one member of a JSON object, in the order of the text.
@@ -22,16 +23,18 @@ type member struct {
 //	{"_id": "a1", "title": "…", "text": "…"}               the same, as BEIR and dumps of databases write it; then id is a field
 //	{"id": "a1", "document": {"title": "…", "year": 2024}}  as GET and export give it ("fields" is understood as well)
 //
-// The last form is recognised by having no members but id, document (or fields), revision and
-// passages; the last two are ignored. Without an id the engine takes the hash of the content. An id
-// may be an integer.
+// The last form has no members but id, document (or fields), blocks, revision and passages; the
+// last two are ignored. Without an id the engine takes the hash of the content. An id may be an
+// integer.
 func parseDocument(data []byte) (search.Document, error) {
 	id, fields, err := identified(data)
 	if err != nil {
 		return search.Document{ID: id}, err
 	}
 	if m, ok := enveloped(fields); ok {
-		return search.Document{ID: id, Fields: bytes.TrimSpace(m.value), Within: m.name}, nil
+		doc := search.Document{ID: id, Fields: bytes.TrimSpace(m.value), Within: m.name}
+		doc.Blocks, err = parseBlocks(fields)
+		return doc, err
 	}
 	return search.Document{ID: id, Fields: joinMembers(fields)}, nil
 }
@@ -120,12 +123,28 @@ func enveloped(members []member) (inner member, ok bool) {
 				return inner, false
 			}
 			inner, ok = m, true
-		case "revision", "passages":
+		case "revision", "passages", "blocks":
 		default:
 			return inner, false
 		}
 	}
 	return inner, ok
+}
+
+// parseBlocks returns the member blocks: the structure of texts by the name of their field.
+func parseBlocks(members []member) (map[string][]passage.Block, error) {
+	i := slices.IndexFunc(members, func(m member) bool { return m.name == "blocks" })
+	if i < 0 {
+		return nil, nil
+	}
+	var blocks map[string][]passage.Block
+	dec := json.NewDecoder(bytes.NewReader(members[i].value))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&blocks); err != nil {
+		return nil, &requestError{kind: errMalformed, pointer: pointerTo("blocks"), detail: "blocks: " + strings.TrimPrefix(err.Error(), "json: ") +
+			"; allowed: an object of lists of blocks with the members kind, level, start, end, head, language and page"}
+	}
+	return blocks, nil
 }
 
 // wrapped warns of a document that is likely to be a list of documents: all that it has is a list

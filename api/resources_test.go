@@ -141,6 +141,39 @@ func TestPatchMergesAgainAfterAnotherWrite(t *testing.T) {
 	}
 }
 
+// TestBlocks sends the structure of a text with it: it is checked, kept, returned, exported, and
+// kept by a patch that leaves the text alone.
+func TestBlocks(t *testing.T) {
+	f := newFixture(t, Options{})
+	const path, blocks = "/v1/collections/docs/documents", `"blocks":{"text":[{"kind":"heading","level":1,"start":0,"end":3},{"kind":"paragraph","start":4,"end":8}]}`
+	f.do("PUT", path+"/s", `{"document":{"text":"# A\nword","n":1},`+blocks+`}`).want(201, nil)
+	has := func(when string, want bool) {
+		t.Helper()
+		if got := f.do("GET", path+"/s", "").want(200, nil).Body.String(); strings.Contains(got, blocks) != want {
+			t.Errorf("%s: %s", when, got)
+		}
+		if got := f.do("GET", path+"/export", "").want(200, nil).Body.String(); strings.Contains(got, blocks) != want {
+			t.Errorf("%s: export %s", when, got)
+		}
+	}
+	has("put", true)
+	f.do("PATCH", path+"/s", `{"n":2}`).want(200, nil)
+	has("patched beside the text", true)
+	f.do("PATCH", path+"/s", `{"text":"# B\nword"}`).want(200, nil)
+	has("patched", false)
+	for body, want := range map[string]string{
+		`{"document":{"text":"word"},"blocks":{"text":[{"kind":"paragraph","start":0,"end":5}]}}`:                              "blocks.text[0].end: got 5",
+		`{"document":{"text":"word"},"blocks":{"body":[{"kind":"paragraph","start":0,"end":4}]}}`:                              `blocks: got \"body\"`,
+		`{"document":{"text":"word"},"blocks":{"text":[{"kind":"poem","start":0,"end":4}]}}`:                                   `got \"poem\", allowed: paragraph`,
+		`{"document":{"text":"word"},"blocks":{"text":[{"kind":"code","start":0,"end":2},{"kind":"code","start":1,"end":4}]}}`: "blocks.text[1].start: got 1",
+		`{"document":{"text":"word"},"blocks":[]}`:                                                                             "an object of lists of blocks",
+	} {
+		if got := f.do("PUT", path+"/wrong", body).want(400, nil).Body.String(); !strings.Contains(got, want) {
+			t.Errorf("%s: %s, want %s", body, got, want)
+		}
+	}
+}
+
 func TestPostDocuments(t *testing.T) {
 	f := newFixture(t, Options{MaxItem: 1000})
 	const path = "/v1/collections/docs/documents"

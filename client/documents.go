@@ -16,16 +16,29 @@ import (
 // Document is a document to be written: an id and a JSON object of fields. Without an id the server
 // takes the hash of the content.
 type Document struct {
-	ID     string          `json:"id,omitempty"`
-	Fields json.RawMessage `json:"document"`
+	ID     string             `json:"id,omitempty"`
+	Fields json.RawMessage    `json:"document"`
+	Blocks map[string][]Block `json:"blocks,omitempty"` // structure of texts, by the name of their field
+}
+
+// Block is a part of a text that is read as a whole: bytes [Start, End) of it.
+type Block struct {
+	Kind     string `json:"kind"`            // paragraph, heading, item, table, code, quote
+	Level    int    `json:"level,omitempty"` // of a heading or an item
+	Start    int    `json:"start"`
+	End      int    `json:"end"`
+	Head     int    `json:"head,omitempty"` // where the header of a table ends
+	Language string `json:"language,omitempty"`
+	Page     int    `json:"page,omitempty"` // page or slide, from 1
 }
 
 // StoredDocument is a document as the server has it.
 type StoredDocument struct {
-	ID       string          `json:"id"`
-	Revision uint64          `json:"revision"`
-	Fields   json.RawMessage `json:"document"`
-	Passages []Passage       `json:"passages,omitempty"`
+	ID       string             `json:"id"`
+	Revision uint64             `json:"revision"`
+	Fields   json.RawMessage    `json:"document"`
+	Passages []Passage          `json:"passages,omitempty"`
+	Blocks   map[string][]Block `json:"blocks,omitempty"`
 }
 
 // The statuses of a [Result].

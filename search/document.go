@@ -5,22 +5,27 @@ import (
 	"time"
 
 	"searchd/search/mapping"
+	"searchd/search/passage"
 )
 
 // Document is what a client puts in: an id and a JSON object of fields.
 type Document struct {
-	ID         string          `json:"id"` // valid UTF-8, 1..512 bytes, no control characters; empty: the hash of the content
-	Fields     json.RawMessage `json:"fields"`
-	IfRevision *uint64         `json:"-"` // only if the stored revision is this one; 0: only if absent
-	Within     string          `json:"-"` // the member of what a client sent that the fields were in, for errors to name; empty: they were beside the id
+	ID     string          `json:"id"` // valid UTF-8, 1..512 bytes, no control characters; empty: the hash of the content
+	Fields json.RawMessage `json:"fields"`
+	// Blocks are the structure of texts, by the name of a text field. Without them it is read from
+	// the text, see [passage.Markdown].
+	Blocks     map[string][]passage.Block `json:"blocks,omitempty"`
+	IfRevision *uint64                    `json:"-"` // only if the stored revision is this one; 0: only if absent
+	Within     string                     `json:"-"` // the member of what a client sent that the fields were in, for errors to name; empty: they were beside the id
 }
 
 // StoredDocument is what a client gets back.
 type StoredDocument struct {
-	ID       string          `json:"id"`
-	Revision uint64          `json:"revision"`
-	Fields   json.RawMessage `json:"document"`
-	Passages []PassageHit    `json:"passages,omitempty"`
+	ID       string                     `json:"id"`
+	Revision uint64                     `json:"revision"`
+	Fields   json.RawMessage            `json:"document"`
+	Passages []PassageHit               `json:"passages,omitempty"`
+	Blocks   map[string][]passage.Block `json:"blocks,omitempty"`
 }
 
 // Status says what became of one document of an ingest.

@@ -160,7 +160,7 @@ func stored(d *backend.Document, r record) (*StoredDocument, error) {
 	if err != nil {
 		return nil, fmt.Errorf("stored document %s: %w", d.ID, err)
 	}
-	s := &StoredDocument{ID: d.ID, Revision: d.Revision, Fields: d.Fields, Passages: make([]PassageHit, len(d.Passages))}
+	s := &StoredDocument{ID: d.ID, Revision: d.Revision, Fields: d.Fields, Passages: make([]PassageHit, len(d.Passages)), Blocks: d.Blocks}
 	for i, p := range d.Passages {
 		s.Passages[i] = passageHit(parts, p)
 	}

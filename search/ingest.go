@@ -9,6 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -166,15 +168,44 @@ func (in *ingest) check(it *item, d Document) error {
 	if err != nil {
 		return d.wrong(mapping.Phrase(d.Fields), err.Error())
 	}
+	blocks, err := checkBlocks(d, parts)
+	if err != nil {
+		return err
+	}
 	it.parts = parts
-	it.write = backend.Write{ID: d.ID, Fields: canonical, Hash: sha256.Sum256(canonical), IfRevision: d.IfRevision}
+	it.write = backend.Write{ID: d.ID, Fields: canonical, Blocks: blocks, IfRevision: d.IfRevision}
+	content := sha256.Sum256(canonical)
+	it.write.Hash = sha256.Sum256(passage.Encode(canonical[:len(canonical):len(canonical)], blocks))
 	if len(canonical) > mapping.MaxDocument { // escapes make it longer than what came
 		return d.wrong(mapping.Phrase(fmt.Sprintf("%d bytes", len(canonical))), fmt.Sprintf("at most %d bytes of JSON as it is stored", mapping.MaxDocument))
 	}
 	if d.ID == "" {
-		it.write.ID = hex.EncodeToString(it.write.Hash[:16])
+		it.write.ID = hex.EncodeToString(content[:16])
 	}
 	return CheckID(it.write.ID)
+}
+
+// checkBlocks returns the blocks of a document's text fields, without those of other fields.
+func checkBlocks(d Document, parts mapping.Parts) (map[string][]passage.Block, error) {
+	var blocks map[string][]passage.Block
+	for _, name := range slices.Sorted(maps.Keys(d.Blocks)) {
+		f, ok := parts.Field(name)
+		if !ok {
+			if _, stored := parts.Values[name]; stored {
+				continue
+			}
+			return nil, &DocumentError{Path: []any{"blocks"}, Value: name, Allowed: "names of fields of the document that are text"}
+		}
+		var wrong *passage.BlockError
+		if errors.As(passage.Check(f.Text, d.Blocks[name]), &wrong) {
+			return nil, &DocumentError{Path: []any{"blocks", name, wrong.Index, wrong.Member}, Value: wrong.Value, Allowed: wrong.Allowed}
+		}
+		if blocks == nil {
+			blocks = map[string][]passage.Block{}
+		}
+		blocks[name] = d.Blocks[name]
+	}
+	return blocks, nil
 }
 
 // wrong returns the error about a document as a whole.

@@ -74,7 +74,7 @@ func (e *Engine) encodeAgain(ctx context.Context, name string, ids []string, tol
 func (in *ingest) putStored(ctx context.Context, docs []*backend.Document) error {
 	batch := make([]Document, len(docs))
 	for i, d := range docs {
-		batch[i] = Document{ID: d.ID, Fields: d.Fields}
+		batch[i] = Document{ID: d.ID, Fields: d.Fields, Blocks: d.Blocks}
 	}
 	for len(batch) > 0 {
 		n := in.take(batch)

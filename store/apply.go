@@ -22,6 +22,8 @@ type Write struct {
 	Passages []Passage
 	Vectors  [][]float32 // one per passage, nil for a passage without; or empty if no passage has one
 
+	Structure []byte // see Document; a document without passages has none
+
 	// IfRevision, if not nil, makes the write a Conflict unless the document has this revision; 0:
 	// unless there is none.
 	IfRevision *uint64
@@ -175,6 +177,11 @@ func (s *Store) commitGroup(group []*request) {
 				if err := rm.stateB.put(stateKey, rm.state.encode()); err != nil {
 					return err
 				}
+				if rm.structured {
+					if err := raiseFormat(tx, structureFormat); err != nil {
+						return err
+					}
+				}
 			}
 			return nil
 		})
@@ -302,6 +309,9 @@ func (rm *room) write(w *Write, old *head, found bool, no uint32) (out Outcome, 
 		}
 	}
 	h.Passages = append([]Passage(nil), w.Passages...)
+	if len(w.Passages) > 0 && len(w.Structure) > 0 {
+		h.Structure, rm.structured = w.Structure, true
+	}
 	for i := range h.Passages {
 		h.Passages[i].Slot = st.nextSlot
 		if err := rm.putSlot(&h, i, w.Vectors); err != nil {
@@ -426,7 +436,10 @@ func checkWrite(w *Write) (size int, err error) {
 	if len(w.Vectors) != 0 && len(w.Vectors) != len(w.Passages) {
 		return 0, fmt.Errorf("%d vectors for %d passages: want one per passage, or none at all", len(w.Vectors), len(w.Passages))
 	}
-	size = len(w.ID) + len(w.Fields)
+	if len(w.Structure) > MaxStructureBytes {
+		return 0, fmt.Errorf("structure takes %d bytes: at most %d are allowed", len(w.Structure), MaxStructureBytes)
+	}
+	size = len(w.ID) + len(w.Fields) + len(w.Structure)
 	for i, p := range w.Passages {
 		if p.Start < 0 || p.End < p.Start || p.End > MaxFieldsBytes {
 			return 0, fmt.Errorf("passage %d has offsets [%d, %d): want 0 <= start <= end <= %d", i, p.Start, p.End, MaxFieldsBytes)

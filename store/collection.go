@@ -67,6 +67,7 @@ func (st *state) counts() Counts {
 type room struct {
 	state                                          state
 	stateB, ids, docs, fields, slots, vectors, log bucket
+	structured                                     bool // a document with a structure was written
 }
 
 // collectionBucket is the name of the bucket that holds the buckets of a collection.

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math"
 )
@@ -20,6 +21,10 @@ type Document struct {
 	Hash     [32]byte  // content hash as given by the writer
 	Fields   []byte    // JSON object; nil in what Head, HeadByNo and Heads return
 	Passages []Passage // in the order of the write; slots are consecutive
+
+	// Structure is what the writer keeps of the structure of the text, which the store does not
+	// look into; nil: nothing.
+	Structure []byte
 }
 
 // head is the record of bucket docs: everything of a document but its fields.
@@ -55,7 +60,7 @@ func appendHead(b []byte, h *head) []byte {
 		b = binary.LittleEndian.AppendUint32(b, uint32(p.End))
 		b = append(b, boolByte(h.hasVector[i]))
 	}
-	return b
+	return append(b, h.Structure...)
 }
 
 // decodeHead decodes a payload of bucket docs into memory of its own; ok is false where the layout
@@ -79,7 +84,7 @@ func decodeHead(no uint32, payload []byte) (h head, ok bool) {
 		return h, d.done()
 	}
 	first := d.u32()
-	if n != len(d.b)/13 || uint64(first)+uint64(n) > math.MaxUint32 { // a passage takes 13 bytes
+	if n > len(d.b)/13 || uint64(first)+uint64(n) > math.MaxUint32 { // a passage takes 13 bytes
 		return h, false
 	}
 	h.Passages = make([]Passage, n)
@@ -92,7 +97,10 @@ func decodeHead(no uint32, payload []byte) (h head, ok bool) {
 		h.Passages[i] = Passage{Slot: first + uint32(i), Field: names[f], Start: int(d.u32()), End: int(d.u32())}
 		h.hasVector[i] = d.u8() != 0
 	}
-	return h, d.done()
+	if len(d.b) > 0 {
+		h.Structure = bytes.Clone(d.b)
+	}
+	return h, !d.bad
 }
 
 // slots returns the slots of the document's passages.

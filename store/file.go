@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"crypto/rand"
 	"encoding/binary"
 	"errors"
@@ -96,7 +97,7 @@ func (s *Store) renewID() error {
 			if err != nil {
 				return err
 			}
-			return writeIdentity(meta, id)
+			return meta.put(storeIDKey, bytes.Clone(id[:]))
 		})
 	})
 	if err != nil {
@@ -156,7 +157,11 @@ func (s *Store) createFile() error {
 		if err != nil {
 			return err
 		}
-		if err := writeIdentity(meta, newID()); err != nil {
+		id := newID()
+		if err := meta.put(storeIDKey, bytes.Clone(id[:])); err != nil {
+			return err
+		}
+		if err := meta.put(formatKey, binary.LittleEndian.AppendUint32(nil, firstFormat)); err != nil {
 			return err
 		}
 		return meta.put(nextCollectionKey, binary.LittleEndian.AppendUint32(nil, 1))

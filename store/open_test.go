@@ -43,7 +43,7 @@ func TestOpenRefuses(t *testing.T) {
 			return dir
 		}, Options{}, ErrDamaged, "no store"},
 		{"another program's bbolt file", func(t *testing.T, dir string) string { otherBolt(t, dir); return dir }, Options{}, ErrDamaged, "meta"},
-		{"newer format", func(t *testing.T, dir string) string { newerFormat(t, dir); return dir }, Options{}, ErrNewerFormat, "format 2"},
+		{"newer format", func(t *testing.T, dir string) string { newerFormat(t, dir); return dir }, Options{}, ErrNewerFormat, "format 3"},
 		{"options", func(t *testing.T, dir string) string { return dir }, Options{PageSize: 5000}, ErrInvalid, "PageSize is 5000"},
 	}
 	for _, tt := range tests {
@@ -211,5 +211,47 @@ func TestTxAfterView(t *testing.T) {
 	must(t, s.View(context.Background(), col, func(tx *Tx) error { kept = tx; return nil }))
 	if _, err := kept.Document("a"); !errors.Is(err, ErrClosed) {
 		t.Errorf("Document after the view = %v, want ErrClosed", err)
+	}
+}
+
+// TestFormatRises writes a document with a structure: the file then has the format that older
+// programs refuse, and keeps it.
+func TestFormatRises(t *testing.T) {
+	s, col := newCollection(t)
+	format := func() (v uint32) {
+		must(t, s.view(func(tx *bbolt.Tx) error {
+			meta, err := openTop(tx, kindMeta)
+			if err == nil {
+				v, err = readFormat(meta)
+			}
+			return err
+		}))
+		return v
+	}
+	plain, structured := write("a", 1, 2, 3), write("b", 1, 2, 3)
+	structured.Structure = []byte{1, 2, 3}
+	for _, step := range []struct {
+		w    Write
+		want uint32
+	}{{plain, 1}, {structured, 2}, {Write{ID: "b", Delete: true}, 2}, {structured, 2}} {
+		if mustApply(t, s, col, step.w); format() != step.want {
+			t.Errorf("after %q the format is %d, want %d", step.w.ID, format(), step.want)
+		}
+	}
+	must(t, s.Close())
+	_, _, err := Compact(t.Context(), s.dir, Options{})
+	must(t, err)
+	s = open(t, s.dir)
+	must(t, s.View(t.Context(), col, func(tx *Tx) error {
+		a, err := tx.Head("a")
+		must(t, err)
+		b, err := tx.Head("b")
+		if err != nil || len(a.Structure) != 0 || string(b.Structure) != "\x01\x02\x03" || len(b.Passages) != 2 {
+			t.Errorf("documents %+v and %+v, %v", a, b, err)
+		}
+		return nil
+	}))
+	if format() != 2 {
+		t.Errorf("compacted, the format is %d, want 2", format())
 	}
 }

@@ -11,6 +11,7 @@ const (
 	MaxSettingsBytes   = 1 << 20   // settings of one collection
 	MaxFieldsBytes     = 64 << 20  // fields of one document
 	MaxPassages        = 1 << 16   // passages of one document
+	MaxStructureBytes  = 16 << 20  // structure of one document
 	MaxDim             = 1 << 16   // components of one vector
 	MaxBatchWrites     = 1 << 16   // writes of one Apply
 	MaxBatchBytes      = 256 << 20 // bytes of fields and vectors of one Apply

@@ -110,7 +110,7 @@ func (t *Tx) documentsPage(after *uint32, fields bool) (page []Document, err err
 			return 0, err
 		}
 		page, *after = append(page, h.Document), h.No
-		return len(h.Fields) + passageBytes*len(h.Passages), nil
+		return len(h.Fields) + len(h.Structure) + passageBytes*len(h.Passages), nil
 	})
 	return page, err
 }

@@ -176,14 +176,9 @@ func (s *Store) readIdentity(tx *bbolt.Tx) (id [16]byte, err error) {
 	if err != nil {
 		return id, err
 	}
-	version, err := meta.get(formatKey)
+	v, err := readFormat(meta)
 	if err != nil {
 		return id, err
-	}
-	d := decoder{b: version}
-	v := d.u32()
-	if !d.done() || v == 0 {
-		return id, meta.corrupt(formatKey, "no format version")
 	}
 	if v > formatVersion {
 		return id, fmt.Errorf("%w: %s has format %d, this program reads formats up to %d: use the program version that wrote it, or a later one",
@@ -199,19 +194,40 @@ func (s *Store) readIdentity(tx *bbolt.Tx) (id [16]byte, err error) {
 	return id, nil
 }
 
-// formatVersion is the version of the layout in docs/format/store.md. It rises when an older
-// program must not read the file.
-const formatVersion = 1
+// Versions of the layout in docs/format/store.md. A new file has the first; the version rises with
+// the first record that an older program must not read.
+const (
+	firstFormat     = 1
+	structureFormat = 2 // documents may have a structure
+	formatVersion   = structureFormat
+)
+
+func readFormat(meta bucket) (uint32, error) {
+	payload, err := meta.get(formatKey)
+	if err != nil {
+		return 0, err
+	}
+	d := decoder{b: payload}
+	v := d.u32()
+	if !d.done() || v == 0 {
+		return 0, meta.corrupt(formatKey, "no format version")
+	}
+	return v, nil
+}
+
+// raiseFormat raises the format of the file to a version.
+func raiseFormat(tx *bbolt.Tx, version uint32) error {
+	meta, err := openTop(tx, kindMeta)
+	if err != nil {
+		return err
+	}
+	if v, err := readFormat(meta); err != nil || v >= version {
+		return err
+	}
+	return meta.put(formatKey, binary.LittleEndian.AppendUint32(nil, version))
+}
 
 var (
 	formatKey  = []byte("format")
 	storeIDKey = []byte("store-id")
 )
-
-// writeIdentity fills the bucket meta of a new or restored file.
-func writeIdentity(meta bucket, id [16]byte) error {
-	if err := meta.put(formatKey, binary.LittleEndian.AppendUint32(nil, formatVersion)); err != nil {
-		return err
-	}
-	return meta.put(storeIDKey, append([]byte(nil), id[:]...))
-}

@@ -46,7 +46,7 @@ var closets = map[string]struct {
 	"search/catalog":    {[]string{"search/backend", "search/fault"}, "what a name means is decided without documents, queries and checkpoints"},
 	"search/projection": {nil, "projection is arithmetic"},
 	"search/fault":      {[]string{"search/backend", "search/mapping"}, "whoever reports what is wrong with a request must not get the engine with it"},
-	"search/backend":    {[]string{"search/backend", "search/mapping", "index", "internal"}, "what a storage engine must offer is stated without one, so that there can be several"},
+	"search/backend":    {[]string{"search/backend", "search/mapping", "search/passage", "index", "internal"}, "what a storage engine must offer is stated without one, so that there can be several"},
 }
 
 // everything may be imported by packages that hold tests and tools of the whole.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"searchd/search/mapping"
+	"searchd/search/passage"
 )
 
 // Config is what a backend must know of a collection. It is kept with the collection.
@@ -66,7 +67,8 @@ type Document struct {
 	Hash     [32]byte        // zero where a value of it is damaged: the same content is not the same
 	Fields   json.RawMessage // nil where it was asked for without
 	Passages []Passage
-	Vectors  [][]float32 // of the passages, where they were asked for
+	Blocks   map[string][]passage.Block // the structure of texts by field, where the writer gave it
+	Vectors  [][]float32                // of the passages, where they were asked for
 }
 
 // Write puts or deletes one document.
@@ -76,8 +78,9 @@ type Write struct {
 	Fields     json.RawMessage
 	Hash       [32]byte
 	Passages   []Passage
-	Vectors    [][]float32 // one per passage, unit length
-	IfRevision *uint64     // nil: whatever is there; 0: only if absent
+	Blocks     map[string][]passage.Block // of fields that have passages
+	Vectors    [][]float32                // one per passage, unit length
+	IfRevision *uint64                    // nil: whatever is there; 0: only if absent
 }
 
 // Status says what became of a [Write].

@@ -10,15 +10,22 @@ import (
 // one.
 const PageBytes = 16 << 20
 
-// passageBytes is about what a passage takes in memory.
-const passageBytes = 64
+// About what a passage and a block take in memory.
+const (
+	passageBytes = 64
+	blockBytes   = 80
+)
 
 // Size is about how many bytes a document takes in memory; 0 for nil.
 func (d *Document) Size() int {
 	if d == nil {
 		return 0
 	}
-	return len(d.ID) + len(d.Fields) + passageBytes*len(d.Passages)
+	size := len(d.ID) + len(d.Fields) + passageBytes*len(d.Passages)
+	for _, blocks := range d.Blocks {
+		size += blockBytes * len(blocks)
+	}
+	return size
 }
 
 // LookupPages calls [Storage.Lookup] until all ids have been answered, and take with each page and

@@ -10,6 +10,7 @@ import (
 
 	"searchd/index/keyword"
 	"searchd/search/backend"
+	"searchd/search/passage"
 	"searchd/store"
 )
 
@@ -88,7 +89,7 @@ func checkVectors(w backend.Write, dimension int) error {
 func storeWrites(writes []backend.Write) []store.Write {
 	batch := make([]store.Write, len(writes))
 	for i, w := range writes {
-		batch[i] = store.Write{ID: w.ID, Delete: w.Delete, Fields: w.Fields, Hash: w.Hash, Vectors: w.Vectors, IfRevision: w.IfRevision}
+		batch[i] = store.Write{ID: w.ID, Delete: w.Delete, Fields: w.Fields, Hash: w.Hash, Vectors: w.Vectors, IfRevision: w.IfRevision, Structure: passage.Encode(nil, w.Blocks)}
 		batch[i].Passages = make([]store.Passage, len(w.Passages))
 		for j, p := range w.Passages {
 			batch[i].Passages[j] = store.Passage{Field: p.Field, Start: p.Start, End: p.End}
@@ -244,6 +245,7 @@ func (c *collection) document(d store.Document) *backend.Document {
 	if c.damage.has(d.No) {
 		out.Hash = [32]byte{}
 	}
+	out.Blocks, _ = passage.Decode(d.Structure) // its checksum is right, so an error would be that of the writer
 	out.Passages = make([]backend.Passage, len(d.Passages))
 	for i, p := range d.Passages {
 		out.Passages[i] = backend.Passage{Field: p.Field, Start: p.Start, End: p.End}

@@ -247,7 +247,7 @@ func (p *pipeline) read(ctx context.Context, t *task) error {
 		if err != nil {
 			return send(event{fail: &extract.ItemError{Path: d.Source, Line: d.Line, Reason: err.Error()}})
 		}
-		return send(event{doc: &document{d.ID, fields, d.Source, d.Line, d.Offset}})
+		return send(event{doc: &document{d.ID, fields, d.Blocks, d.Source, d.Line, d.Offset}})
 	}, func(e extract.ItemError) error { return send(event{fail: &e}) })
 	if err != nil {
 		return err

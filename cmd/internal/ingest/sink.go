@@ -12,15 +12,21 @@ import (
 
 	"searchd/client"
 	"searchd/cmd/internal/progress"
+	"searchd/extract"
 	"searchd/search"
 	"searchd/search/mapping"
+	"searchd/search/passage"
 	"searchd/store"
 )
+
+// textField is the field that the blocks of a document belong to.
+const textField = "text"
 
 // document is a document for a sink.
 type document struct {
 	id     string
 	fields json.RawMessage
+	blocks []extract.Block // of the field text
 	source string
 	line   int
 	offset int64 // bytes of the file that were read until its end
@@ -126,6 +132,12 @@ func (s *folderSink) put(ctx context.Context, docs []document) ([]result, error)
 	in := make([]search.Document, len(docs))
 	for i, d := range docs {
 		in[i] = search.Document{ID: d.id, Fields: d.fields}
+		for _, b := range d.blocks {
+			if in[i].Blocks == nil {
+				in[i].Blocks = map[string][]passage.Block{}
+			}
+			in[i].Blocks[textField] = append(in[i].Blocks[textField], passage.Block{Kind: passage.Kind(b.Kind), Level: b.Level, Start: b.Start, End: b.End, Head: b.Head, Language: b.Language, Page: b.Page})
+		}
 	}
 	items, err := s.engine.Ingest(ctx, s.collection, in)
 	if err != nil {
@@ -201,7 +213,14 @@ func (s *serverSink) put(ctx context.Context, docs []document) ([]result, error)
 	out := make([]result, len(docs))
 	_, err := s.client.Import(ctx, s.collection, func(yield func(client.Document, error) bool) {
 		for _, d := range docs {
-			if !yield(client.Document{ID: d.id, Fields: d.fields}, nil) {
+			doc := client.Document{ID: d.id, Fields: d.fields}
+			for _, b := range d.blocks {
+				if doc.Blocks == nil {
+					doc.Blocks = map[string][]client.Block{}
+				}
+				doc.Blocks[textField] = append(doc.Blocks[textField], client.Block{Kind: b.Kind.String(), Level: b.Level, Start: b.Start, End: b.End, Head: b.Head, Language: b.Language, Page: b.Page})
+			}
+			if !yield(doc, nil) {
 				return
 			}
 		}
