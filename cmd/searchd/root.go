@@ -20,7 +20,7 @@ func newRootCommand() *cobra.Command {
 	root.PersistentFlags().String("config", "", "`file` of settings, a line name = value each")
 	root.AddCommand(newServeCommand(), newQueryCommand(), newEmbedCommand(), newRerankCommand(), newEvalCommand(),
 		newCheckCommand(), newReembedCommand(), newBackupCommand(), newRestoreCommand(), newCompactCommand(), newSnapshotsCommand(), newModelsCommand(), newKeysCommand(), newConfigCommand(), newBenchCommand(),
-		newMCPCommand(), ingest.NewCommand(), newHealthCommand(), newManCommand())
+		newMCPCommand(), ingest.NewCommand(), newHealthCommand(), newManCommand(), newVersionCommand())
 	root.InitDefaultCompletionCmd() // which cobra makes later otherwise
 	root.InitDefaultHelpCmd()       // likewise
 	root.SetFlagErrorFunc(settings.FlagError)
