@@ -26,19 +26,19 @@ func newBackupCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "backup --data DIR|--server URL|--verify FILE", Short: "Write a backup of a data folder or a running server to a file",
 		Long: `Writes documents, passages, vectors and settings to FILE, which must not exist, with a checksum over all.
-The indexes are not in it: restoring builds them anew. Of a server it takes a snapshot, downloads it and deletes it there.
+Indexes are not part of it: restoring rebuilds them. With --server a snapshot is taken on the server, downloaded and deleted there.
 
-FILE is read again when it is written. Where a value in it is damaged, because it is in the data folder, it is kept as FILE.damaged, each such
-value is printed, and the exit code is 1: restoring takes it with --damaged only. With --verify a backup that is there is read, and nothing written.`,
+FILE is verified after it is written. If a value is damaged, because it is damaged in the data folder, the file is named FILE.damaged, each such
+value is printed, and the exit code is 1; such a file can only be restored with --damaged. --verify reads an existing backup and writes nothing.`,
 		Args: cobra.ExactArgs(1), PreRunE: command.Fill,
 	}
 	f.add(cmd)
-	for _, name := range []string{"model", "pooling", "precision"} { // of no use to a backup; scripts give them
+	for _, name := range []string{"model", "pooling", "precision"} { // have no effect on a backup; scripts may set them
 		_ = cmd.Flags().MarkHidden(name)
 	}
 	cmd.Flags().StringVar(&server, "server", "", "URL of a running server, instead of --data")
 	cmd.Flags().StringVar(&key, "key", "", "API key of the server")
-	cmd.Flags().BoolVar(&verify, "verify", false, "read FILE, a backup, and say whether it can be restored")
+	cmd.Flags().BoolVar(&verify, "verify", false, "check that FILE, an existing backup, can be restored")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if verify {
 			return verifyBackup(cmd, args[0])
@@ -63,8 +63,8 @@ value is printed, and the exit code is 1: restoring takes it with --damaged only
 	return cmd
 }
 
-// writeNew writes a backup to a file that must not exist; it has its name when it is whole, sound
-// and on the disk.
+// writeNew writes a backup to a new file, which gets its name once it is complete, verified and on
+// the disk.
 func writeNew(cmd *cobra.Command, path string, write func(io.Writer) (int64, error)) (n int64, err error) {
 	if _, err := os.Lstat(path); err == nil {
 		return 0, fmt.Errorf("%s exists; name a new file", path)
@@ -77,7 +77,7 @@ func writeNew(cmd *cobra.Command, path string, write func(io.Writer) (int64, err
 	if err != nil {
 		return 0, err
 	}
-	defer os.Remove(part) // gone already where all went well
+	defer os.Remove(part) // fails after the rename
 	stop := progress.Show(cmd.ErrOrStderr(), moved(file, "written")).Stop
 	n, err = write(file)
 	stop()
@@ -106,7 +106,7 @@ func writeNew(cmd *cobra.Command, path string, write func(io.Writer) (int64, err
 	return n, command.ErrSome
 }
 
-// unusedName returns path, or with a number where there is such a file.
+// unusedName returns path, with a number if such a file exists.
 func unusedName(path string) string {
 	to := path
 	for n := 2; ; n++ {
@@ -117,7 +117,7 @@ func unusedName(path string) string {
 	}
 }
 
-// listDamage prints what is damaged, a line each.
+// listDamage prints a line for each damaged value.
 func listDamage(cmd *cobra.Command, damage []string) {
 	for _, d := range damage {
 		fmt.Fprintln(cmd.OutOrStdout(), d)
@@ -148,17 +148,16 @@ func moved(file *os.File, done string) func() progress.State {
 	}
 }
 
-// cleanUpTime is how long a command that is interrupted may take to leave nothing behind on a
-// server.
+// cleanUpTime is how long an interrupted command may take to clean up on a server.
 const cleanUpTime = 10 * time.Second
 
-// downloadBackup takes a snapshot of a server, and leaves nothing of it there, whatever ends it.
+// downloadBackup takes a snapshot of a server and deletes it there, also after a failure.
 func downloadBackup(ctx context.Context, server, key string, w io.Writer) (n int64, err error) {
 	c, err := client.New(server, client.Options{Key: key})
 	if err != nil {
 		return 0, err
 	}
-	first, err := client.New(server, client.Options{Key: key, Retries: 3}) // nothing is lost yet
+	first, err := client.New(server, client.Options{Key: key, Retries: 3}) // at the start a failure costs nothing
 	if err != nil {
 		return 0, err
 	}
@@ -191,8 +190,8 @@ func downloadBackup(ctx context.Context, server, key string, w io.Writer) (n int
 	return n, err
 }
 
-// damagedSnapshot finds what a task that failed over damaged values has left: it is downloaded like
-// a sound one.
+// damagedSnapshot finds the snapshot that a task with damaged values has left; it is downloaded,
+// too.
 func damagedSnapshot(ctx context.Context, c *client.Client, id string) (client.Snapshot, bool) {
 	list, err := c.Snapshots(ctx)
 	if i := slices.IndexFunc(list, func(s client.Snapshot) bool { return s.ID == id && s.Damaged }); err == nil && i >= 0 {
@@ -201,8 +200,7 @@ func damagedSnapshot(ctx context.Context, c *client.Client, id string) (client.S
 	return client.Snapshot{}, false
 }
 
-// deleteSnapshot deletes a snapshot of a server; where it cannot know whether that happened, a
-// second time.
+// deleteSnapshot deletes a snapshot of a server, again if the outcome is unknown.
 func deleteSnapshot(ctx context.Context, c *client.Client, id string) error {
 	err := c.DeleteSnapshot(ctx, id)
 	if !errors.Is(err, client.ErrOutcomeUnknown) {
@@ -214,8 +212,8 @@ func deleteSnapshot(ctx context.Context, c *client.Client, id string) error {
 	return err
 }
 
-// createSnapshot begins a snapshot. Once it has asked it waits for the answer a little longer than
-// ctx: without it nobody would know what there is to delete.
+// createSnapshot starts a snapshot. It waits for the answer a little longer than ctx: without the
+// id the snapshot could not be deleted.
 func createSnapshot(ctx context.Context, c *client.Client) (*client.Task, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -226,7 +224,7 @@ func createSnapshot(ctx context.Context, c *client.Client) (*client.Task, error)
 	return c.CreateSnapshot(longer)
 }
 
-// removeSnapshot ends the task of a snapshot, or deletes what it has made.
+// removeSnapshot cancels the task of a snapshot, or deletes its snapshot.
 func removeSnapshot(c *client.Client, task string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), cleanUpTime)
 	defer cancel()
@@ -243,7 +241,7 @@ func removeSnapshot(c *client.Client, task string) error {
 			err = deleteSnapshot(ctx, c, s.ID)
 		}
 	}
-	if err == nil && t.State == "failed" { // one with damage is kept
+	if err == nil && t.State == "failed" { // it has left a damaged snapshot
 		err = c.DeleteSnapshot(ctx, task)
 	}
 	if err != nil && !errors.Is(err, client.ErrNotFound) {
@@ -257,12 +255,12 @@ func newRestoreCommand() *cobra.Command {
 	var damaged bool
 	cmd := &cobra.Command{
 		Use: "restore FILE --data DIR", Short: "Make a data folder from a backup",
-		Long: `Makes a data folder from FILE, which is read and verified first; one with damaged values is refused. With --damaged it is taken as it is,
-each such value is printed, and the exit code is 1: "searchd check --repair --drop-damaged" then encodes or deletes the documents that they belong to.`,
+		Long: `Verifies FILE and makes a data folder from it. A backup with damaged values is refused. With --damaged it is restored as it is, each
+such value is printed, and the exit code is 1; "searchd check --repair --drop-damaged" then re-encodes or deletes the documents concerned.`,
 		Args: cobra.ExactArgs(1), PreRunE: command.Fill,
 	}
 	cmd.Flags().StringVar(&data, "data", "", "new data folder")
-	cmd.Flags().BoolVar(&damaged, "damaged", false, "take a backup with damaged values, too")
+	cmd.Flags().BoolVar(&damaged, "damaged", false, "accept a backup with damaged values")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if data == "" {
 			return errors.New("--data: the new data folder is missing")
@@ -286,7 +284,7 @@ each such value is printed, and the exit code is 1: "searchd check --repair --dr
 		if err != nil || n == 0 {
 			return err
 		}
-		fmt.Fprintf(cmd.ErrOrStderr(), "searchd: restored with %d damaged values; `searchd check --data %s --repair --drop-damaged` encodes or deletes the documents that they belong to\n", n, data)
+		fmt.Fprintf(cmd.ErrOrStderr(), "searchd: restored with %d damaged values; `searchd check --data %s --repair --drop-damaged` re-encodes or deletes the documents concerned\n", n, data)
 		return command.ErrSome
 	}
 	return cmd

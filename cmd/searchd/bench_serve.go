@@ -58,15 +58,15 @@ func newBenchServeCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "serve", Short: "Measure searches of a server over HTTP, idle and during an import",
-		Long: `Serves a new data folder on loopback, fills it, and lets searchers ask one after another, each with a query of its own that no cache
-knows, for a while without and for a while with an import that never ends. Searchers, import and server share this machine.`,
+		Long: `Serves a new data folder on loopback, fills it, and lets concurrent searchers send queries that are in no cache, first without and then
+with an import. Searchers, import and server share this machine.`,
 		Args: cobra.NoArgs, PreRunE: command.Fill,
 	}
 	f.add(cmd)
 	cmd.Flags().IntVar(&searchers, "searchers", 100, "searchers at once")
 	cmd.Flags().IntVar(&documents, "documents", 2000, "documents before the import, of about a hundred words")
 	cmd.Flags().DurationVar(&span, "for", 20*time.Second, "how long each half lasts")
-	cmd.Flags().DurationVar(&pause, "pause", time.Second, "how long a searcher reads its answer, on average; 0: not at all")
+	cmd.Flags().DurationVar(&pause, "pause", time.Second, "average pause of a searcher between two queries; 0: none")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if searchers < 1 || documents < 1 || span <= 0 || pause < 0 {
@@ -208,7 +208,7 @@ func (l *load) ingest(ctx context.Context, from, to int) (int, error) {
 	return sum.Created + sum.Updated + sum.Unchanged, err
 }
 
-// search lets searchers ask for a while.
+// search lets searchers send queries for a while.
 func (l *load) search(ctx context.Context, searchers int, span, pause time.Duration) loadFigure {
 	ctx, cancel := context.WithTimeout(ctx, span)
 	defer cancel()

@@ -16,34 +16,32 @@ func newCheckCommand() *cobra.Command {
 	var deep, repair, drop bool
 	cmd := &cobra.Command{
 		Use: "check", Short: "Look for faults in a data folder",
-		Long: `Opens the data folder, which replays or rebuilds derived indexes that are behind or damaged, and compares
-them with the store. With --deep every stored byte is checked against its checksum, every vector is compared, and every text is
-analysed again and compared with the keyword index.
-Prints each difference on a line; exit code 1 if there is one, also after a repair that leaves some.
+		Long: `Opens the data folder, which updates or rebuilds indexes that are behind or damaged, and compares the indexes
+with the store. --deep checks every stored byte against its checksum, compares every vector, and analyses every text again.
+Each difference is printed on a line; the exit code is 1 if any is left.
 
---repair makes the indexes anew. A damaged value of the store is not in them, and while there is one --repair leaves everything as it is:
-with --drop-damaged a document with a damaged vector is encoded again from its text, by the checkpoint of its collection, and one of which anything
-else is damaged is deleted. Each is named. Ingest what was deleted again afterwards. Where the page that names the last commit is damaged, so that nothing
-opens, that commit is given up and all before it stay.`,
+--repair rebuilds the indexes. It does nothing while the store itself has damaged values. --drop-damaged re-encodes documents with a damaged
+vector from their text, with the checkpoint of their collection, and deletes documents with other damage; each is named, so that you can ingest it
+again. If the page of the last commit is damaged, so that nothing opens, it rolls that commit back.`,
 		Args: cobra.NoArgs, PreRunE: command.Fill,
 	}
 	f.add(cmd)
-	cmd.Flags().BoolVar(&repair, "repair", false, "where there are differences, set the indexes aside and build them anew from the store; implies --deep")
+	cmd.Flags().BoolVar(&repair, "repair", false, "rebuild the indexes if there are differences; implies --deep")
 	cmd.Flags().BoolVar(&deep, "deep", false, "check every stored byte")
-	cmd.Flags().BoolVar(&drop, "drop-damaged", false, "with --repair: encode each document with a damaged vector again, and delete those of which another value is damaged")
+	cmd.Flags().BoolVar(&drop, "drop-damaged", false, "with --repair: re-encode documents with a damaged vector, delete those with other damage")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if drop && !repair {
-			return errors.New("--drop-damaged: deletes documents; give it together with --repair")
+			return errors.New("--drop-damaged deletes documents: give it together with --repair")
 		}
 		if drop {
 			switch done, err := search.RollBack(f.data); {
 			case err != nil:
 				return err
 			case done:
-				fmt.Fprintln(cmd.OutOrStdout(), "the last commit was damaged and is given up; what was written last is to be ingested again")
+				fmt.Fprintln(cmd.OutOrStdout(), "the last commit was damaged and was rolled back; ingest again what was written last")
 			}
 		}
-		deep = deep || repair // an index may be all that is left of a damaged value
+		deep = deep || repair // the index may hold the only intact copy of a value
 		n, stored, err := checkOnce(cmd, f, deep, false)
 		if err != nil || n == 0 {
 			return err
@@ -66,7 +64,7 @@ opens, that commit is given up and all before it stay.`,
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(cmd.OutOrStdout(), "the indexes are kept as %s and built anew\n", to)
+		fmt.Fprintf(cmd.OutOrStdout(), "the old indexes are kept as %s; new ones are built\n", to)
 		if n, _, err = checkOnce(cmd, f, deep, drop); err == nil && n > 0 {
 			return command.ErrSome
 		}
@@ -75,8 +73,8 @@ opens, that commit is given up and all before it stay.`,
 	return cmd
 }
 
-// checkOnce opens the data folder, encodes documents with damaged vectors again if it is to, prints
-// the differences and returns their number, and how many of them are damage of the store.
+// checkOnce opens the data folder, re-encodes documents with damaged vectors if encode is set, and
+// prints the differences. It returns their number, and how many of them are damage of the store.
 func checkOnce(cmd *cobra.Command, f engineFlags, deep, encode bool) (n, stored int, err error) {
 	stop := progress.Doing(cmd.ErrOrStderr(), "checking "+f.data).Stop
 	defer stop()

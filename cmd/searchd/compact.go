@@ -16,10 +16,10 @@ import (
 func newCompactCommand() *cobra.Command {
 	var data string
 	cmd := &cobra.Command{
-		Use: "compact --data DIR", Short: "Give back the room of what was deleted",
-		Long: `Writes the store of a data folder that no process uses into a new file, with every record verified, and puts it in the place of the old one
-when it is whole and on the disk; interrupted or killed before, it leaves the old one. It needs room for the new file beside the old one.
-The bytes of deleted texts are gone from the file then. Indexes and snapshots stay as they are.`,
+		Use: "compact --data DIR", Short: "Free the disk space of deleted documents",
+		Long: `Copies the store of a data folder that no process uses into a new file, verifies every record, and replaces the old file once the new one is
+complete and on the disk. If interrupted, the old file stays. It needs disk space for both files. Afterwards the file no longer has any bytes of
+deleted texts. Indexes and snapshots do not change.`,
 		Args: cobra.NoArgs, PreRunE: command.Fill,
 	}
 	cmd.Flags().StringVar(&data, "data", "", "data folder")

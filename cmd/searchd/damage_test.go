@@ -135,7 +135,7 @@ func TestLastCommitDamaged(t *testing.T) {
 		}
 	}
 	out, err := runCommand(t, "check", "--data", data, "--repair", "--drop-damaged")
-	if err != nil || !strings.Contains(out, "the last commit was damaged and is given up") || !strings.HasSuffix(out, "\n0 differences") {
+	if err != nil || !strings.Contains(out, "the last commit was damaged and was rolled back") || !strings.HasSuffix(out, "\n0 differences") {
 		t.Errorf("check --repair --drop-damaged: %v, %q", err, out)
 	}
 	if out := mustCommand(t, "check", "--data", data, "--deep"); out != "0 differences" {

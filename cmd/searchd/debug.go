@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// debugListener opens the address of the debug server. What it tells (memory, stacks, the command
-// line) is for the operator, so that it has a listener of its own, on loopback unless insecure.
+// debugListener opens the address of the debug server. Memory, stacks and the command line are for
+// the operator alone, so it has a listener of its own, on loopback unless insecure.
 func debugListener(addr string, insecure bool) (net.Listener, error) {
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
@@ -20,7 +20,7 @@ func debugListener(addr string, insecure bool) (net.Listener, error) {
 	}
 	if !isLoopback(l.Addr()) && !insecure {
 		l.Close()
-		return nil, fmt.Errorf("--debug-addr %s: other machines can reach it and it asks for no key; allowed: an address of loopback, or --insecure", addr)
+		return nil, fmt.Errorf("--debug-addr %s: other machines can reach it and it needs no key; allowed: an address of loopback, or --insecure", addr)
 	}
 	return l, nil
 }
@@ -61,8 +61,8 @@ func serveDebug(ctx context.Context, l net.Listener) error {
 	return nil
 }
 
-// localOnly refuses names that are no address: a page of another site can make a browser send
-// requests to loopback under the site's name.
+// localOnly refuses host names: a page of another site can make a browser send requests to loopback
+// under the site's name (DNS rebinding).
 func localOnly(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		host, _, err := net.SplitHostPort(r.Host)

@@ -43,7 +43,7 @@ func newEmbedCommand() *cobra.Command {
 		Use: "embed", Short: "Encode texts from standard input",
 		Long: `Reads a line for each text, either a JSON string or an object {"text": "..."}, and writes a line
 {"embedding": [...], "ids": [...] with --ids, "truncated": true or false} for each, in order; with --format f32 the raw
-little-endian float32 rows instead. The last line on standard error tells texts, tokens, seconds and tokens per second.`,
+little-endian float32 rows instead. The last line on standard error has texts, tokens, seconds and tokens per second.`,
 		Args: cobra.NoArgs, PreRunE: command.Fill,
 	}
 	f.add(cmd)

@@ -22,7 +22,7 @@ import (
 	"searchd/search"
 )
 
-// evalDepth is how many hits are looked at: recall@100 needs them.
+// evalDepth is the number of hits per query that recall@100 needs.
 const evalDepth = 100
 
 func newEvalCommand() *cobra.Command {
@@ -33,9 +33,9 @@ func newEvalCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "eval (--dataset DIR | --sts FILE | --classes DIR | --clusters FILE)", Short: "Measure quality on an evaluation set",
 		Long: `--dataset takes a folder in the BEIR layout (corpus.jsonl, queries.jsonl, qrels/test.tsv), puts its corpus into an
-empty engine and asks every judged query; several modes may be named, joined by commas, to share the work.
+empty engine and runs every judged query; several modes, joined by commas, share the work of ingesting.
 --sts takes a file of lines score<TAB>sentence<TAB>sentence and compares the cosines with the scores.
---classes takes a folder with train.tsv and test.tsv, or with all.tsv, of lines label<TAB>text, and tells the classes
+--classes takes a folder with train.tsv and test.tsv, or with all.tsv, of lines label<TAB>text, and classifies
 by the nearest centroid; --clusters takes one such file and finds as many clusters by k-means as it has labels. Both
 print, beside the figure of the vectors, that of bags of words under the same method.`,
 		Args: cobra.NoArgs, PreRunE: command.Fill,
@@ -50,11 +50,11 @@ print, beside the figure of the vectors, that of bags of words under the same me
 	cmd.Flags().StringVar(&fusion, "fusion", "relative", "relative or rrf")
 	settings.Choices(cmd, "fusion", "relative", "rrf")
 	cmd.Flags().StringVar(&language, "language", "en", "language in which --dataset is searched by words")
-	cmd.Flags().StringVar(&spelling, "spelling", "exact", "exact or corrected: whether words of queries that no document has are read as near ones")
+	cmd.Flags().StringVar(&spelling, "spelling", "exact", "exact or corrected: whether misspelled words of queries are corrected")
 	settings.Choices(cmd, "spelling", "exact", "corrected")
 	cmd.Flags().BoolVar(&misspell, "misspell", false, "put one wrong letter into each query of --dataset, always the same ones")
 	cmd.Flags().Float64SliceVar(&alphas, "alpha", nil, "weight of vector search in hybrid search, 0 to 1; or several joined by commas (default: chosen for each query)")
-	cmd.Flags().Lookup("alpha").DefValue = "" // said already
+	cmd.Flags().Lookup("alpha").DefValue = "" // the usage has it
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.MarkFlagsOneRequired("dataset", "sts", "classes", "clusters")
 	cmd.MarkFlagsMutuallyExclusive("dataset", "sts", "classes", "clusters")
@@ -143,11 +143,11 @@ func evalDataset(cmd *cobra.Command, f modelFlags, dir, language string, misspel
 	}
 	ingest := time.Since(began).Seconds()
 	for _, q := range queries {
-		var asked atomic.Int64
+		var done atomic.Int64
 		stop := progress.Show(cmd.ErrOrStderr(), func() progress.State {
-			return progress.State{Text: string(q.Mode) + " queries", Done: asked.Load(), Total: int64(len(set.Queries))}
+			return progress.State{Text: string(q.Mode) + " queries", Done: done.Load(), Total: int64(len(set.Queries))}
 		}).Stop
-		fig, err := evalMode(ctx, e, set, q, &asked)
+		fig, err := evalMode(ctx, e, set, q, &done)
 		stop()
 		if err != nil {
 			return err
@@ -184,7 +184,7 @@ func fillEngine(ctx context.Context, e *search.Engine, set *eval.Collection, set
 	return nil
 }
 
-func evalMode(ctx context.Context, e *search.Engine, set *eval.Collection, q search.Query, asked *atomic.Int64) (retrievalFigures, error) {
+func evalMode(ctx context.Context, e *search.Engine, set *eval.Collection, q search.Query, done *atomic.Int64) (retrievalFigures, error) {
 	limit, highlight := evalDepth, false
 	q.Limit, q.Highlight = &limit, &highlight
 	began := time.Now()
@@ -205,7 +205,7 @@ func evalMode(ctx context.Context, e *search.Engine, set *eval.Collection, q sea
 			}
 		}
 		run[query.ID] = ids
-		asked.Add(1)
+		done.Add(1)
 	}
 	var off *float64
 	if q.Mode != search.Keyword {

@@ -27,7 +27,7 @@ type labelFigures struct {
 	Texts   int     `json:"texts"`
 }
 
-// evalClasses tells the classes of texts by the nearest centroid. dir holds train.tsv and test.tsv,
+// evalClasses classifies texts by the nearest centroid. dir holds train.tsv and test.tsv,
 // or all.tsv for a cross-validation.
 func evalClasses(cmd *cobra.Command, f modelFlags, dir string, asJSON bool) error {
 	fsys := os.DirFS(dir)
@@ -63,7 +63,7 @@ func evalClasses(cmd *cobra.Command, f modelFlags, dir string, asJSON bool) erro
 	})
 }
 
-// evalClusters sorts the texts of a file into as many clusters as it has labels.
+// evalClusters clusters the texts of a file into as many clusters as it has labels.
 func evalClusters(cmd *cobra.Command, f modelFlags, path string, asJSON bool) error {
 	texts, err := eval.ReadLabelled(os.DirFS(filepath.Dir(path)), filepath.Base(path))
 	if err != nil {

@@ -76,20 +76,20 @@ func (f *engineFlags) openWith(ctx context.Context, so search.Options) (*search.
 
 var errNoData = errors.New("name the data folder: --data DIR, or SEARCHD_DATA in the environment")
 
-// openServer returns a client for a command that somebody waits for.
+// openServer returns a client with few retries, for interactive commands.
 func openServer(server, key string) (*client.Client, error) {
 	return client.New(server, client.Options{Key: key, Retries: 2})
 }
 
-// inUse says what to do where another program has the data folder.
+// inUse adds advice to the error that another program has the data folder open.
 func inUse(err error) error {
 	if errors.Is(err, store.ErrLocked) {
-		return fmt.Errorf("%w; one program at a time: if it is a server, it is asked with --server URL", err)
+		return fmt.Errorf("%w; one program at a time: if it is a server, use --server URL", err)
 	}
 	return err
 }
 
-// notOpened says what to do where the data folder is in use, or none.
+// notOpened adds advice to the error that a data folder is in use or missing.
 func (f *engineFlags) notOpened(err error) error {
 	if errors.Is(err, store.ErrNoStore) {
 		return fmt.Errorf("--data: %w; `ingest --data %s PATH` makes it", err, f.data)
@@ -102,7 +102,7 @@ func notices(cmd *cobra.Command) func(string) {
 	return func(text string) { command.Notify(cmd, text) }
 }
 
-// logger writes to stderr: text for people, JSON for machines.
+// logger returns a logger to standard error.
 func logger(format string) (*slog.Logger, error) {
 	switch format {
 	case "text":
@@ -147,5 +147,5 @@ func folderCollection(ctx context.Context, e *search.Engine, name string) (strin
 	})
 }
 
-// defaultCollection is where ingest puts documents unless told otherwise.
+// defaultCollection is the collection of ingest without --collection.
 const defaultCollection = "docs"

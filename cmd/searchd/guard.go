@@ -12,11 +12,11 @@ import (
 	"searchd/access"
 )
 
-// adminKeyEnv holds a key that may do everything. It has no flag: a command line can be read by
-// everybody on the machine.
+// adminKeyEnv holds a key that may do anything. It has no flag, as anyone on the machine can read a
+// command line.
 const adminKeyEnv = "SEARCHD_ADMIN_KEY"
 
-// guardFlags say who may send requests, how many, and how they travel.
+// guardFlags are about keys, rates and TLS.
 type guardFlags struct {
 	tlsFlags
 	insecure, requireKey bool
@@ -27,21 +27,21 @@ type guardFlags struct {
 
 func (f *guardFlags) add(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.requireKey, "require-key", false, "do not start without an API key, on loopback too")
-	cmd.Flags().BoolVar(&f.insecure, "insecure", false, "start without any API key on an address that other machines can reach: everybody may do everything")
+	cmd.Flags().BoolVar(&f.insecure, "insecure", false, "start without any API key on an address that other machines can reach: anyone may do anything")
 	f.tlsFlags.add(cmd)
 	cmd.Flags().StringSliceVar(&f.origins, "cors-origin", nil, "origins whose pages may use the server from a browser, e.g. https://app.example.com; \"*\" for all, which needs an API key, or --insecure (default none)")
 	cmd.Flags().Float64Var(&f.rate, "rate-limit", 0, "requests per second of a key that names no rate, and of an address without a key (default not bounded)")
 	cmd.Flags().IntVar(&f.burst, "rate-burst", 0, "requests at once under --rate-limit (default those of one second)")
 }
 
-// errNoKey says why serve does not start.
+// errNoKey is why serve does not start.
 var errNoKey = errors.New("there is no API key that has not expired")
 
-// makeKey says how to make a key.
+// makeKey is advice on how to make a key.
 const makeKey = "make one with `searchd keys create --data DIR --name NAME --scopes all`, or set " + adminKeyEnv
 
-// keys opens the keys of the vault and refuses what would be open to the world or closed to
-// everybody.
+// keys opens the keys of the vault. It refuses a server that would be open to the world or that
+// nobody could use.
 func (f *guardFlags) keys(vault access.Vault, addr net.Addr) (*access.Keyring, error) {
 	ring, err := access.Open(vault, access.Options{Admin: os.Getenv(adminKeyEnv), Require: f.requireKey})
 	if errors.Is(err, access.ErrShort) {

@@ -12,7 +12,7 @@ import (
 )
 
 var (
-	hashID    = regexp.MustCompile(`^[0-9a-f]{32}$`) // of a record that came without an id
+	hashID    = regexp.MustCompile(`^[0-9a-f]{32}$`) // of a record without an id
 	wordy     = regexp.MustCompile(`\p{L}{2}`)
 	webScheme = regexp.MustCompile(`^https?:`)
 )

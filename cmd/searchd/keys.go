@@ -27,7 +27,7 @@ import (
 func newKeysCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "keys", Short: "Make, list and revoke API keys",
-		Long: `Works on a data folder that no process uses (--data), or asks a running server (--server, with --key or SEARCHD_KEY).
+		Long: `Works on a data folder that no process uses (--data), or on a running server (--server, with --key or SEARCHD_KEY).
 A key is shown once, when it is made; only its SHA-256 is kept.`,
 	}
 	cmd.AddCommand(newKeysCreateCommand(), newKeysListCommand(), newKeysRevokeCommand())
@@ -41,7 +41,7 @@ type keyring interface {
 	revoke(ctx context.Context, id string) error
 }
 
-// keysFlags say where the keys are.
+// keysFlags name the data folder or server with the keys.
 type keysFlags struct {
 	data, server, key string
 }
@@ -66,7 +66,7 @@ func (f *keysFlags) with(mustExist bool, fn func(keyring) error) error {
 	}
 	vault, err := search.OpenVault(f.data, mustExist)
 	if err != nil {
-		return fmt.Errorf("%w; a running server is asked with --server URL", err)
+		return fmt.Errorf("%w; for a running server use --server URL", err)
 	}
 	ring, err := access.Open(vault, access.Options{})
 	if err == nil {
@@ -92,15 +92,15 @@ func (k folderKeys) create(ctx context.Context, s access.Spec) (access.Key, stri
 func (k folderKeys) list(context.Context) ([]access.Key, error)  { return k.ring.Keys(), nil }
 func (k folderKeys) revoke(ctx context.Context, id string) error { return k.ring.Revoke(ctx, id) }
 
-// remoteKeys asks a server. Its keys have the JSON shape of ours.
+// remoteKeys are those of a server. They have the JSON form of ours.
 type remoteKeys struct{ c *client.Client }
 
 func (k remoteKeys) create(ctx context.Context, s access.Spec) (key access.Key, token string, err error) {
-	var asked client.KeySpec
-	if err = convert(s, &asked); err != nil {
+	var spec client.KeySpec
+	if err = convert(s, &spec); err != nil {
 		return key, "", err
 	}
-	made, err := k.c.CreateKey(ctx, asked)
+	made, err := k.c.CreateKey(ctx, spec)
 	if err != nil {
 		return key, "", err
 	}

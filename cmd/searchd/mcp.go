@@ -22,11 +22,11 @@ func newMCPCommand() *cobra.Command {
 	var server, key string
 	cmd := &cobra.Command{
 		Use: "mcp", Short: "Let an assistant search, over the Model Context Protocol on standard input and output",
-		Long: `Answers an assistant over the Model Context Protocol: a JSON-RPC message a line, on standard input and output. Assistants and editors start it by
-themselves, once they are told the command. It lists collections, searches, finds similar documents and reads documents; it changes nothing.
+		Long: `Serves an assistant over the Model Context Protocol: one JSON-RPC message per line, on standard input and output. Assistants and editors start
+this command themselves. It lists collections, searches, finds similar documents and reads documents; it changes nothing.
 
-With --data it holds the data folder for as long as the assistant runs, so that nothing else can open it. With --server it asks a running server, as many
-of them at once as there are assistants. The server itself answers the same at POST /mcp.`,
+With --data the data folder stays open, and locked, for as long as the assistant runs. With --server any number of assistants can share a running
+server, which also answers at POST /mcp.`,
 		Example: "  searchd mcp --data data/mine\n  searchd mcp --server http://127.0.0.1:8080",
 		Args:    cobra.NoArgs, PreRunE: command.Fill,
 	}
@@ -50,7 +50,7 @@ of them at once as there are assistants. The server itself answers the same at P
 			e = local
 		}
 		if in, ok := cmd.InOrStdin().(*os.File); ok && command.IsTerminal(in) {
-			command.Notify(cmd, "this speaks JSON-RPC with an assistant, which starts it by itself; for a search of your own there is `searchd query`")
+			command.Notify(cmd, "this command is for assistants, which start it themselves and speak JSON-RPC; to search, use `searchd query`")
 		}
 		v, _ := version.Read()
 		return mcp.New(e, v).Serve(cmd.Context(), cmd.InOrStdin(), cmd.OutOrStdout())
@@ -86,25 +86,25 @@ func (e remoteEngine) Collections(ctx context.Context) (infos []search.Collectio
 
 // Search implements mcp.Engine.
 func (e remoteEngine) Search(ctx context.Context, collection string, q search.Query) (*search.Response, error) {
-	var asked client.Query
-	if err := convert(q, &asked); err != nil {
+	var query client.Query
+	if err := convert(q, &query); err != nil {
 		return nil, err
 	}
-	asked.Limit, asked.Passages, asked.NoHighlight = count(q.Limit), count(q.Passages), q.Highlight != nil && !*q.Highlight
+	query.Limit, query.Passages, query.NoHighlight = count(q.Limit), count(q.Passages), q.Highlight != nil && !*q.Highlight
 	if q.Alpha != nil && *q.Alpha == 0 {
-		asked.Alpha = -1
+		query.Alpha = -1
 	}
-	return remoteResponse(e.c.Search(ctx, collection, asked))
+	return remoteResponse(e.c.Search(ctx, collection, query))
 }
 
 // Similar implements mcp.Engine.
 func (e remoteEngine) Similar(ctx context.Context, collection string, q search.Similar) (*search.Response, error) {
-	var asked client.Similar
-	if err := convert(q, &asked); err != nil {
+	var query client.Similar
+	if err := convert(q, &query); err != nil {
 		return nil, err
 	}
-	asked.Limit, asked.Passages = count(q.Limit), count(q.Passages)
-	return remoteResponse(e.c.Similar(ctx, collection, asked))
+	query.Limit, query.Passages = count(q.Limit), count(q.Passages)
+	return remoteResponse(e.c.Similar(ctx, collection, query))
 }
 
 // Document implements mcp.Engine.
@@ -136,8 +136,7 @@ func remoteResponse(answer *client.Response, err error) (*search.Response, error
 	return &r, convert(answer, &r)
 }
 
-// remoteServer makes an error of the server one of the engine's, in the words that are for those
-// who asked.
+// remoteServer turns an error of the server into one of the engine.
 func remoteServer(err error) error {
 	var e *client.Error
 	switch {

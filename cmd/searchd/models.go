@@ -124,7 +124,7 @@ func newModelsPullCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "pull OWNER/NAME[@REVISION]", Short: "Fetch a checkpoint from a hub",
 		Long: `Fetches what the encoder reads of a checkpoint (JSON and safetensors, nothing that can hold code), checks it against the
-digests of the hub's list, loads it once and puts it in place. What is not supported of it is told before its weights are fetched.
+digests of the hub's list, loads it once and puts it in place. A checkpoint that is not supported is refused before its weights are fetched.
 An interrupted pull goes on where it was when it is run again. Afterwards --model OWNER/NAME finds it.
 
 The hub is --hub, or else SEARCHD_HUB, HF_ENDPOINT, ` + models.DefaultHub + `. A token for private repositories is read from
@@ -176,7 +176,7 @@ func pull(cmd *cobra.Command, repo string, o models.PullOptions) (*models.Pulled
 		switch {
 		case p.Waiting:
 			display.Clear()
-			fmt.Fprintln(cmd.ErrOrStderr(), "another process is at work on this checkpoint; waiting for it")
+			fmt.Fprintln(cmd.ErrOrStderr(), "another process is pulling this checkpoint; waiting for it")
 		case p.Retry != nil:
 			display.Clear()
 			fmt.Fprintf(cmd.ErrOrStderr(), "trying again: %v\n", p.Retry)

@@ -58,7 +58,7 @@ minus, put -- in front of it.`,
 	return cmd
 }
 
-// queryFlags say what to ask and whom.
+// queryFlags are a query and where to send it.
 type queryFlags struct {
 	engineFlags
 	server, key, collection                      string
@@ -78,19 +78,19 @@ func (f *queryFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.mode, "mode", "hybrid", "hybrid, semantic or keyword")
 	settings.Choices(cmd, "mode", "hybrid", "semantic", "keyword")
 	cmd.Flags().StringVar(&f.filter, "filter", "", "e.g. \"lang = 'en' AND year >= 2020\"")
-	cmd.Flags().StringVar(&f.operator, "operator", "or", "or, and: whether the keyword leg wants all the words")
+	cmd.Flags().StringVar(&f.operator, "operator", "or", "or, and: whether keyword search requires all the words")
 	settings.Choices(cmd, "operator", "or", "and")
-	cmd.Flags().StringVar(&f.spelling, "spelling", "corrected", "corrected, exact: whether words that no document has are read as near ones")
+	cmd.Flags().StringVar(&f.spelling, "spelling", "corrected", "corrected, exact: whether misspelled words are corrected")
 	settings.Choices(cmd, "spelling", "corrected", "exact")
-	cmd.Flags().StringVar(&f.fields, "fields", "", "text fields of the keyword leg, e.g. title^3,body (default: all)")
+	cmd.Flags().StringVar(&f.fields, "fields", "", "text fields of keyword search, e.g. title^3,body (default: all)")
 	cmd.Flags().StringVar(&f.facets, "facets", "", "fields whose values are counted, e.g. lang,year")
-	cmd.Flags().StringVar(&f.sort, "sort", "", "instead of by score, e.g. year:desc,_score")
-	cmd.Flags().StringArrayVar(&f.boosts, "boost", nil, `what raises or lowers hits, as JSON: '{"field": "published", "origin": "now", "scale": "30d", "weight": 0.5}'; can be given again`)
+	cmd.Flags().StringVar(&f.sort, "sort", "", "sort by fields instead of by score, e.g. year:desc,_score")
+	cmd.Flags().StringArrayVar(&f.boosts, "boost", nil, `raises or lowers hits, as JSON: '{"field": "published", "origin": "now", "scale": "30d", "weight": 0.5}'; can be given again`)
 	cmd.Flags().IntVar(&f.limit, "limit", search.DefaultLimit, "hits")
 	cmd.Flags().Float64Var(&f.alpha, "alpha", 0, "weight of vector search, 0 to 1 (default: chosen for the query)")
-	cmd.Flags().Float64Var(&f.diversity, "diversity", 0, "0 to 1: how much what is like an earlier hit is held back")
+	cmd.Flags().Float64Var(&f.diversity, "diversity", 0, "0 to 1: how far hits similar to earlier ones are moved down")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print the answer as JSON")
-	cmd.Flags().BoolVar(&f.explain, "explain", false, "say how each score came about")
+	cmd.Flags().BoolVar(&f.explain, "explain", false, "explain each score")
 	cmd.Flags().BoolVar(&f.sentences, "sentences", false, "show the sentence of each hit that is nearest to the query")
 }
 
@@ -205,7 +205,7 @@ func printHits(w io.Writer, r *search.Response, color bool) {
 				text = marks(shorten(p.Marked), bold, plain)
 			}
 			fmt.Fprintf(w, "    %s\n", text)
-			if s := p.Sentence; s != nil && p.Start <= s.Start && s.Start <= s.End && s.End-p.Start <= len(p.Text) { // a server may say anything
+			if s := p.Sentence; s != nil && p.Start <= s.Start && s.Start <= s.End && s.End-p.Start <= len(p.Text) { // the server is not trusted
 				fmt.Fprintf(w, "    > %s\n", oneLine(p.Text[s.Start-p.Start:s.End-p.Start]))
 			}
 		}

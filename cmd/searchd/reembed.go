@@ -27,16 +27,15 @@ func newReembedCommand() *cobra.Command {
 	var keep bool
 	cmd := &cobra.Command{
 		Use: "reembed --data DIR --model NAME|DIR | --settings FILE", Short: "Give a collection the vectors of another checkpoint, or other settings",
-		Long: `Encodes every document of a collection with the checkpoint of --model, and puts the new vectors in the place of the old in one
-transaction. With --settings the collection is built anew with other settings, which are all that it then has, and with the checkpoint that it has,
-unless --model names another. With its own checkpoint, passages whose text stays the same keep their vectors. Without --settings
-everything is encoded. Interrupted, it leaves the collection as it was, and goes on where it stopped when it is run again. For a folder that a server has
-open: POST /v1/collections/COLLECTION/reembed, which goes on answering searches meanwhile.`,
+		Long: `Encodes every document of a collection with the checkpoint of --model and replaces the old vectors in one transaction. With --settings the
+collection is rebuilt with these settings, which replace all of its old ones, and with its own checkpoint unless --model names another; passages
+whose text stays the same then keep their vectors. An interrupted run leaves the collection as it was, and the next run continues it. For a folder
+that a server has open use POST /v1/collections/COLLECTION/reembed; the server goes on answering searches.`,
 		Args: cobra.NoArgs, PreRunE: command.Fill,
 	}
 	f.add(cmd)
-	cmd.Flags().StringVar(&collection, "collection", "", "which one (default: docs, or the one there is)")
-	cmd.Flags().StringVar(&file, "settings", "", "file with a JSON object, all settings that the collection is to have; - for standard input (default: those that it has)")
+	cmd.Flags().StringVar(&collection, "collection", "", "collection (default: docs, or the only one)")
+	cmd.Flags().StringVar(&file, "settings", "", "file with all settings of the collection as a JSON object; - for standard input (default: unchanged)")
 	cmd.Flags().BoolVar(&keep, "keep-old", false, "keep the collection as it was, as COLLECTION-old")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		o := search.ReembedOptions{KeepOld: keep}
@@ -48,7 +47,7 @@ open: POST /v1/collections/COLLECTION/reembed, which goes on answering searches 
 			if cmd.Flags().Changed("model") || cmd.Flags().Changed("pooling") {
 				o.Model = cmp.Or(f.model, models.Embedded)
 				if _, err := models.ParseRepo(o.Model); err != nil && o.Model != models.Embedded {
-					if o.Model, err = filepath.Abs(o.Model); err != nil { // as the engine knows its own
+					if o.Model, err = filepath.Abs(o.Model); err != nil { // as the engine names its own
 						return fmt.Errorf("--model: %w", err)
 					}
 				}
@@ -68,7 +67,7 @@ open: POST /v1/collections/COLLECTION/reembed, which goes on answering searches 
 		}
 		t, err := e.Reembed(cmd.Context(), name, o)
 		if errors.Is(err, search.ErrTaskRunning) { // of an earlier run, which goes on
-			command.Notify(cmd, "an earlier run goes on, with what it was asked for")
+			command.Notify(cmd, "continuing an earlier run, with its options")
 			t, err = unfinishedTask(cmd, e, name)
 		}
 		if err != nil {
@@ -146,13 +145,13 @@ func watchTask(cmd *cobra.Command, e *search.Engine, t search.Task) (err error) 
 	if err := json.Unmarshal(t.Result, &r); err != nil {
 		return err
 	}
-	said := fmt.Sprintf("%d documents re-embedded with %s: %d passages", t.Done, r.Model.Name, r.Passages)
+	text := fmt.Sprintf("%d documents re-embedded with %s: %d passages", t.Done, r.Model.Name, r.Passages)
 	if r.Reused > 0 {
-		said += fmt.Sprintf(", %d of them not encoded again", r.Reused)
+		text += fmt.Sprintf(", %d of them not encoded again", r.Reused)
 	}
 	if r.Kept != "" {
-		said += "; the collection as it was is " + r.Kept
+		text += "; the collection as it was is " + r.Kept
 	}
-	_, err = fmt.Fprintln(cmd.OutOrStdout(), said)
+	_, err = fmt.Fprintln(cmd.OutOrStdout(), text)
 	return err
 }

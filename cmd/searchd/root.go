@@ -21,17 +21,17 @@ func newRootCommand() *cobra.Command {
 	root.AddCommand(newServeCommand(), newQueryCommand(), newEmbedCommand(), newRerankCommand(), newEvalCommand(),
 		newCheckCommand(), newReembedCommand(), newBackupCommand(), newRestoreCommand(), newCompactCommand(), newSnapshotsCommand(), newModelsCommand(), newKeysCommand(), newConfigCommand(), newBenchCommand(),
 		newMCPCommand(), ingest.NewCommand(), newHealthCommand(), newManCommand(), newVersionCommand())
-	root.InitDefaultCompletionCmd() // which cobra makes later otherwise
-	root.InitDefaultHelpCmd()       // likewise
+	root.InitDefaultCompletionCmd() // now, for addUsage
+	root.InitDefaultHelpCmd()
 	root.SetFlagErrorFunc(settings.FlagError)
 	root.DisableFlagsInUseLine = true
-	sayUsage(root)
+	addUsage(root)
 	choose(root)
 	return root
 }
 
-// help shows the help of the command that args name. It fails where they name none, for which
-// cobra's own shows that of searchd and succeeds.
+// help prints the help of the command that args name. It fails for an unknown command, where
+// cobra's own prints the help of searchd.
 func help(cmd *cobra.Command, args []string) error {
 	found, rest, err := cmd.Root().Find(args)
 	if err != nil {
@@ -40,14 +40,13 @@ func help(cmd *cobra.Command, args []string) error {
 	if len(rest) > 0 {
 		return unknown(found, rest[0])
 	}
-	found.InitDefaultHelpFlag() // so that it is named, too
+	found.InitDefaultHelpFlag() // so that it is listed
 	return found.Help()
 }
 
-// sayUsage makes the commands under cmd say how they are called where their arguments are wrong,
-// and those that only stand for others refuse what is none of them, for which cobra shows their
-// help as if that were what was asked for.
-func sayUsage(cmd *cobra.Command) {
+// addUsage adds the usage to the errors of wrong arguments of the commands under cmd. Commands that
+// only group others refuse an unknown one, for which cobra would print their help and succeed.
+func addUsage(cmd *cobra.Command) {
 	for _, sub := range cmd.Commands() {
 		if sub.Name() == "help" {
 			sub.RunE = help
@@ -59,7 +58,7 @@ func sayUsage(cmd *cobra.Command) {
 				switch {
 				case err == nil:
 					return nil
-				case strings.HasPrefix(err.Error(), "unknown command"): // as cobra has it where there are no arguments
+				case strings.HasPrefix(err.Error(), "unknown command"): // cobra's error of commands without arguments
 					return fmt.Errorf("argument: got %q, allowed: none; it is called as %s", given[0], cmd.UseLine())
 				}
 				return fmt.Errorf("%w; it is called as %s", err, cmd.UseLine())
@@ -69,14 +68,14 @@ func sayUsage(cmd *cobra.Command) {
 			sub.DisableFlagsInUseLine = true
 			choose(sub)
 		}
-		sayUsage(sub)
+		addUsage(sub)
 	}
 }
 
-// choose makes a command that only stands for others refuse what is none of them, and show its help
-// where none is named.
+// choose makes a command that only groups others refuse an unknown one, and print its help without
+// one.
 func choose(cmd *cobra.Command) {
-	cmd.Args = cobra.ArbitraryArgs // that of completion has words of its own
+	cmd.Args = cobra.ArbitraryArgs // completion has its own
 	cmd.RunE = func(cmd *cobra.Command, given []string) error {
 		if len(given) == 0 {
 			return cmd.Help()
@@ -85,8 +84,7 @@ func choose(cmd *cobra.Command) {
 	}
 }
 
-// unknown is the error of a word behind cmd that is none of its commands; one that takes no words
-// has none.
+// unknown returns the error of an unknown subcommand of cmd.
 func unknown(cmd *cobra.Command, word string) error {
 	var names []string
 	for _, c := range cmd.Commands() {

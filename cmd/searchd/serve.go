@@ -21,7 +21,7 @@ import (
 	"searchd/search"
 )
 
-// defaultDrainGrace is time for a load balancer to ask /readyz twice.
+// defaultDrainGrace lets a load balancer poll /readyz twice.
 const defaultDrainGrace = 5 * time.Second
 
 // drainGraceAt is the default of --drain-grace of a server at addr.
@@ -32,7 +32,7 @@ func drainGraceAt(addr net.Addr) time.Duration {
 	return defaultDrainGrace
 }
 
-// serveFlags say what is served, where and to whom.
+// serveFlags are the flags of serve.
 type serveFlags struct {
 	engineFlags
 	guard                    guardFlags
@@ -48,12 +48,12 @@ func newServeCommand() *cobra.Command {
 	var f serveFlags
 	cmd := &cobra.Command{
 		Use: "serve", Short: "Serve the REST API and the web page",
-		Long: `Serves a data folder until SIGINT or SIGTERM; then it answers what is under way, saves and ends.
-Bound to 127.0.0.1 unless --addr says otherwise.
+		Long: `Serves a data folder until SIGINT or SIGTERM; then it finishes the current requests, saves and ends.
+It listens on 127.0.0.1 unless --addr names another address.
 
-Without any API key a server on loopback answers everybody on the machine, and one on another address does not start. Once there is a key
-("searchd keys create", POST /v1/keys, or SEARCHD_ADMIN_KEY in the environment) every request needs one, also from loopback; only the
-probes, the page and /openapi.yaml do without.`,
+Without any API key a server on loopback answers everyone on the machine, and a server on another address does not start. Once there is a key
+("searchd keys create", POST /v1/keys, or SEARCHD_ADMIN_KEY in the environment) every request needs one, also from loopback, except for the
+probes, the page and /openapi.yaml.`,
 		Args: cobra.NoArgs, PreRunE: command.Fill,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.serve(cmd) },
 	}
@@ -66,12 +66,12 @@ func (f *serveFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.addr, "addr", "127.0.0.1:8080", "address to listen on")
 	cmd.Flags().StringVar(&f.reranker, "reranker", "", "cross-encoder for re-ranking: a folder like that of --model (default none)")
 	cmd.Flags().StringVar(&f.sparse, "sparse-model", "", "SPLADE checkpoint for sparse vectors: a folder like that of --model (default none)")
-	cmd.Flags().StringSliceVar(&f.hosts, "allowed-hosts", nil, "names under which the server may be asked, besides those of loopback; with names given, others are refused")
+	cmd.Flags().StringSliceVar(&f.hosts, "allowed-hosts", nil, "host names that requests may have, besides those of loopback; if given, others are refused")
 	f.guard.add(cmd)
-	cmd.Flags().StringVar(&f.debugAddr, "debug-addr", "", "second address, for /debug/pprof/ alone; without keys, so loopback's unless --insecure (default none)")
-	cmd.Flags().IntVar(&f.maxConns, "max-conns", 512, "connections that may be open at once; beyond them silent and idle ones give way")
-	cmd.Flags().IntVar(&f.maxCollections, "max-collections", search.DefaultMaxCollections, "collections that there may be, fewer where a process may have few open files; no more are made")
-	cmd.Flags().DurationVar(&f.grace, "drain-grace", 0, "how long requests are answered, with 503 on /readyz, before the server stops taking them (default 5s, on loopback 0s)")
+	cmd.Flags().StringVar(&f.debugAddr, "debug-addr", "", "second address, for /debug/pprof/ only; needs no key, so loopback only unless --insecure (default none)")
+	cmd.Flags().IntVar(&f.maxConns, "max-conns", 512, "connections that may be open at once; beyond them idle ones are closed")
+	cmd.Flags().IntVar(&f.maxCollections, "max-collections", search.DefaultMaxCollections, "limit on the number of collections; lower where a process may have few open files")
+	cmd.Flags().DurationVar(&f.grace, "drain-grace", 0, "how long requests are still answered, with 503 on /readyz, before the server stops (default 5s, on loopback 0s)")
 	cmd.Flags().StringVar(&f.logFormat, "log-format", "text", "log lines on standard error: text or json")
 	settings.Choices(cmd, "log-format", "text", "json")
 }
@@ -122,7 +122,7 @@ func (f *serveFlags) serve(cmd *cobra.Command) error {
 func listen(addr string) (net.Listener, error) {
 	l, err := net.Listen("tcp", addr)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("--addr: %w; end the program that listens there, or name another address", err)
+		return nil, fmt.Errorf("--addr: %w; stop the program that listens there, or choose another address", err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("--addr: %w", err)
@@ -130,8 +130,8 @@ func listen(addr string) (net.Listener, error) {
 	return l, nil
 }
 
-// apiOptions are those of the server at addr. They are checked before the data folder is opened,
-// which may take a while.
+// apiOptions returns the server's options. They are checked before the data folder is opened, which
+// may take a while.
 func (f *serveFlags) apiOptions(cmd *cobra.Command, addr net.Addr, log *slog.Logger) (api.Options, error) {
 	v, revision := version.Read()
 	o := api.Options{Logger: log, Version: v, Revision: revision, AllowedHosts: f.hosts, MaxConns: f.maxConns, DrainGrace: f.grace,
@@ -154,8 +154,7 @@ func (f *serveFlags) apiOptions(cmd *cobra.Command, addr net.Addr, log *slog.Log
 	return o, nil
 }
 
-// searchOptions are those of the engine, with the checkpoints that serve adds to the engine's own;
-// they run with the same precision.
+// searchOptions returns the engine's options, with the re-ranker and the SPLADE checkpoint.
 func (f *serveFlags) searchOptions(cmd *cobra.Command, log *slog.Logger) (search.Options, error) {
 	o := search.Options{
 		MaxCollections: f.maxCollections,
@@ -221,24 +220,25 @@ func (f *serveFlags) serveFolder(ctx context.Context, addr net.Addr, front *api.
 	return s.ServeFront(ctx, front)
 }
 
-// flagNamesOf gives the options of package api the names of the flags that they come from.
+// flagNamesOf replaces names of api's options by those of their flags.
 var flagNamesOf = strings.NewReplacer("api: options: ", "", "MaxConns", "--max-conns", "DrainGrace", "--drain-grace", "RateLimit", "--rate-limit",
 	"RateBurst", "--rate-burst", "CORSOrigins", "--cors-origin")
 
-// connsWithin returns how many connections may be open where a process may have so many files: the
-// store, the indexes and their merges need some, too, and a connection that finds none left waits
-// unseen.
-func connsWithin(files uint64, asked int) int {
+// connsWithin returns how many connections may be open where a process may have so many open files,
+// of which the store and the indexes need some.
+func connsWithin(files uint64, wanted int) int {
 	room := max(files-min(files, max(32, files/4)), 1)
-	if asked <= 0 || uint64(asked) <= room {
-		return asked
+	if wanted <= 0 || uint64(wanted) <= room {
+		return wanted
 	}
 	return int(room)
 }
 
-// collectionsWithin returns how many collections there may be where a process may have so many
-// files: each has one open or a few.
-func collectionsWithin(files uint64, asked int) int { return int(min(uint64(asked), max(1, files/4))) }
+// collectionsWithin returns how many collections are allowed where a process may have so many open
+// files: each needs a few.
+func collectionsWithin(files uint64, wanted int) int {
+	return int(min(uint64(wanted), max(1, files/4)))
+}
 
 // logDamaged logs the collections that cannot be opened.
 func logDamaged(ctx context.Context, log *slog.Logger, e *search.Engine) {

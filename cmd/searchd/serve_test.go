@@ -43,7 +43,7 @@ func TestServeWhereTheAddressIsTaken(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	if _, err := runCommand(t, "serve", "--data", t.TempDir(), "--addr", l.Addr().String()); err == nil || !strings.Contains(err.Error(), "--addr: ") || !strings.HasSuffix(err.Error(), "or name another address") {
+	if _, err := runCommand(t, "serve", "--data", t.TempDir(), "--addr", l.Addr().String()); err == nil || !strings.Contains(err.Error(), "--addr: ") || !strings.HasSuffix(err.Error(), "or choose another address") {
 		t.Errorf("%v, want the way on", err)
 	}
 }

@@ -17,8 +17,8 @@ import (
 func newSnapshotsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "snapshots", Short: "List and remove the snapshots that a server keeps",
-		Long: `Snapshots are the backups that a running server writes into its data folder when POST /v1/snapshots asks for one; it keeps at most 8.
-"searchd backup --server" deletes its own when it has it.`,
+		Long: `Snapshots are backups that a running server writes into its data folder on POST /v1/snapshots; it keeps at most 8.
+"searchd backup --server" deletes its own after downloading it.`,
 	}
 	cmd.AddCommand(newSnapshotsListCommand(), newSnapshotsRemoveCommand())
 	return cmd
@@ -36,7 +36,7 @@ func (f *serverFlags) add(cmd *cobra.Command) {
 
 func (f *serverFlags) client() (*client.Client, error) {
 	if f.server == "" {
-		return nil, errors.New("name the server: --server URL, or SEARCHD_SERVER in the environment; of a folder that no server uses they are the files in DATA/snapshots")
+		return nil, errors.New("name the server: --server URL, or SEARCHD_SERVER in the environment; without a server they are the files in DATA/snapshots")
 	}
 	return openServer(f.server, f.key)
 }

@@ -10,7 +10,7 @@ import (
 	"searchd/internal/certfile"
 )
 
-// tlsFlags name the certificate that a server shows.
+// tlsFlags name the certificate of a server.
 type tlsFlags struct{ tlsCert, tlsKey string }
 
 func (f *tlsFlags) add(cmd *cobra.Command) {
@@ -18,7 +18,7 @@ func (f *tlsFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.tlsKey, "tls-key", "", "PEM file of the certificate's key")
 }
 
-// tls returns how to speak TLS, nil where there is no certificate.
+// tls returns the TLS configuration, nil without a certificate.
 func (f *tlsFlags) tls(notice func(string)) (*tls.Config, error) {
 	switch {
 	case f.tlsCert == "" && f.tlsKey == "":

@@ -26,18 +26,10 @@ peak() {
   { /usr/bin/time -f 'peak %M' "$searchd" "$@" >/dev/null; } 2>&1 | sed -n 's/^peak //p'
 }
 
-# encoder MODEL prints the section of one checkpoint: kernels of the best back end and of AVX2, then the whole encoder in both precisions.
+# encoder MODEL prints the section of one checkpoint, in both precisions.
 encoder() {
   name=$(basename "$1")
   printf '\n## Encoder: %s\n\n`searchd bench encode --model %s`\n\n' "$name" "$name"
-  kernels=$("$searchd" bench encode --model "$1" --only kernels)
-  printf '%s\n' "$kernels"
-  case $kernels in
-  "Back end avx512"* | "Back end amx"*)
-    printf '\n`SIMD=avx2 searchd bench encode --model %s --only kernels`\n\n' "$name"
-    SIMD=avx2 "$searchd" bench encode --model "$1" --only kernels
-    ;;
-  esac
   for precision in f32 int8; do
     printf '\n`--precision %s`: ' $precision
     "$searchd" bench encode --model "$1" --precision $precision --only rates
@@ -47,9 +39,6 @@ encoder() {
 
 cat <<EOT
 # $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1), $(getconf _NPROCESSORS_ONLN) cores, load average $(cut -d' ' -f1 /proc/loadavg)
-
-A kernel's share of the ceiling is that of the turns in which the core was least disturbed: see
-\`searchd bench encode --help\`. The ceiling of VNNI is that of VPDPBUSD in registers.
 EOT
 encoder embedded
 if [ $# -ge 4 ]; then
