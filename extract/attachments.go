@@ -17,7 +17,7 @@ const (
 	maxAttachmentName = 255 // bytes
 )
 
-// extensions of attachments whose names have none that is known, by media type.
+// extensions are those of attachments without a known one, by media type.
 var extensions = map[string]string{
 	"application/pdf": ".pdf", "application/json": ".json", "application/zip": ".zip", "application/x-zip-compressed": ".zip", "application/rtf": ".rtf", "text/rtf": ".rtf",
 	"application/epub+zip": ".epub", "application/vnd.ms-excel": ".xls", "application/vnd.ms-outlook": ".msg",
@@ -31,8 +31,7 @@ var extensions = map[string]string{
 	"text/directory": ".vcf", "text/markdown": ".md", "text/tab-separated-values": ".tsv", "application/xml": ".xml", "text/xml": ".xml",
 }
 
-// attachmentName returns the name under which an attachment is read: without folders, and with an
-// extension that tells what it is.
+// attachmentName returns a name for an attachment, without folders and with an extension.
 func attachmentName(name, kind string) string {
 	name = strings.Trim(readable(name[strings.LastIndexAny(name, `/\`)+1:]), ". ")
 	if _, known := byName(name); known {
@@ -47,8 +46,8 @@ func attachmentName(name, kind string) string {
 	return name + ext
 }
 
-// attachment remembers the name of an attachment and reads it as documents of their own, which the
-// message names and which name the message.
+// attachment records the name of an attachment and reads it as documents of its own. They refer to
+// the message, and the message to them.
 func (r *mailReader) attachment(name, kind string, body io.Reader) error {
 	listed := content.HasText(name) && len(name) <= maxAttachmentName
 	if listed && len(r.files) < maxAttachments {
@@ -97,7 +96,7 @@ func (r *mailReader) attachment(name, kind string, body io.Reader) error {
 	})
 }
 
-// base64Only passes over what is not of the alphabet of base64, as mail programs do.
+// base64Only ignores characters outside of the base64 alphabet, as mail programs do.
 type base64Only struct{ r io.Reader }
 
 func (b base64Only) Read(p []byte) (int, error) {
@@ -116,8 +115,8 @@ func (b base64Only) Read(p []byte) (int, error) {
 	}
 }
 
-// quotedPrintable undoes quoted-printable. What is wrong in it stays as it is: package
-// mime/quotedprintable would end there.
+// quotedPrintable decodes quoted-printable and leaves errors as they are. Package
+// mime/quotedprintable stops at them.
 type quotedPrintable struct{ r *bufio.Reader }
 
 func (q quotedPrintable) Read(p []byte) (n int, err error) {

@@ -18,8 +18,7 @@ import (
 // cardKinds are the objects of vCard and iCalendar that are documents.
 var cardKinds = map[string]bool{"VCARD": true, "VEVENT": true, "VTODO": true, "VJOURNAL": true}
 
-// cardFields are the properties that become fields, by their names in lower case; lists where one
-// may stand several times.
+// cardFields are the properties that become fields. Those marked as a list may occur several times.
 var cardFields = map[string]struct {
 	name string
 	list bool
@@ -29,8 +28,7 @@ var cardFields = map[string]struct {
 	"location": {"location", false}, "organizer": {"organizer", false}, "attendee": {"attendees", true}, "status": {"status", false},
 }
 
-// readCards reads contacts (vCard) and appointments, tasks and journals (iCalendar), one document
-// each.
+// readCards reads contacts (vCard) and events, tasks and journals (iCalendar), one document each.
 func (x *source) readCards(br *bufio.Reader) error {
 	lines := lineReader{r: br, limit: x.o.MaxLine}
 	c, all := &card{}, 0
@@ -121,11 +119,10 @@ func (x *source) readCards(br *bufio.Reader) error {
 	}
 }
 
-// quotedText is the front of a property in quoted-printable, as vCard 2.1 has it.
+// quotedText matches a property in quoted-printable, as in vCard 2.1.
 var quotedText = regexp.MustCompile(`(?i)^[^:]*;(?:ENCODING=)?QUOTED-PRINTABLE[;:]`)
 
-// cutProperty takes a line apart: NAME;PARAM=VALUE:value. Names are in lower case, without the
-// group that they belong to.
+// cutProperty splits a line: NAME;PARAM=VALUE:value. Names are lower-cased, without their group.
 func cutProperty(line string) (name, params, value string) {
 	quoted := false
 	for i, r := range line {
@@ -157,7 +154,7 @@ func cutProperty(line string) (name, params, value string) {
 
 var cardEscape = strings.NewReplacer(`\n`, "\n", `\N`, "\n", `\,`, ",", `\;`, ";", `\:`, ":", `\\`, `\`)
 
-// cardSplit cuts value at each sep that has no backslash before it.
+// cardSplit cuts value at each sep that is not escaped.
 func cardSplit(value string, sep byte) (parts []string) {
 	from := 0
 	for i := 0; i < len(value); i++ {
@@ -172,7 +169,7 @@ func cardSplit(value string, sep byte) (parts []string) {
 	return append(parts, value[from:])
 }
 
-// card is a contact, an appointment, a task or a journal that is being read.
+// card is a contact, an event, a task or a journal.
 type card struct {
 	kind, title, name string
 	text              strings.Builder
@@ -188,15 +185,13 @@ const (
 	maxCardDepth = 100  // objects in objects
 )
 
-// begin opens an object inside the card.
 func (c *card) begin(kind string) {
 	if len(c.within) < maxCardDepth {
 		c.within = append(c.within, kind)
 	}
 }
 
-// end closes the object of kind with all that is open in it, and tells whether that is the card. An
-// end of what is not open says nothing.
+// end closes the innermost object of a kind, and reports whether that is the card.
 func (c *card) end(kind string) bool {
 	for i, k := range slices.Backward(c.within) {
 		if k == kind {
@@ -207,7 +202,7 @@ func (c *card) end(kind string) bool {
 	return kind == c.kind
 }
 
-// takes tells whether something is kept of the property name.
+// takes reports whether a property is read.
 func (c *card) takes(name string) bool {
 	_, field := cardFields[name]
 	return field || slices.Contains([]string{"fn", "summary", "n", "note", "description"}, name)
@@ -283,7 +278,7 @@ func (c *card) field(name, params, value string) {
 	}
 }
 
-// cardTime returns a time as fields have it, the day alone where the zone of the time is not known.
+// cardTime returns a time, or a day if its time zone is unknown.
 func cardTime(params, s string) string {
 	if t, err := time.Parse("20060102T150405Z", s); err == nil {
 		return t.Format(time.RFC3339)
@@ -301,8 +296,7 @@ func cardTime(params, s string) string {
 	return ""
 }
 
-// cardParam returns a parameter of a property without its quotes; empty where there is none. In
-// quotes a semicolon is part of the value.
+// cardParam returns a parameter of a property without quotes; empty if there is none.
 func cardParam(params, name string) string {
 	for params != "" {
 		end, quoted := len(params), false
@@ -322,7 +316,6 @@ func cardParam(params, name string) string {
 	return ""
 }
 
-// card emits a document.
 func (x *source) card(c *card) error {
 	if c.left < 0 {
 		return x.Errorf(c.line, "%v of %d bytes", content.ErrTooLong, x.o.MaxText)
@@ -337,17 +330,9 @@ func (x *source) card(c *card) error {
 	if !content.HasText(c.title) && !content.HasText(text) && len(c.fields) == 0 {
 		return x.Errorf(c.line, "nothing to read between its begin and its end")
 	}
-	if text != "" {
-		c.fields["text"] = text
-	}
-	c.fields["title"] = c.title
-	x.locate(c.fields, c.title)
 	id := c.id
-	if c.repeated != "" {
+	if id != "" && c.repeated != "" {
 		id += "/" + c.repeated
 	}
-	if c.id == "" || len(id) > maxID || strings.ContainsFunc(id, notInID) {
-		id = contentID(c.fields, "")
-	}
-	return x.document(Document{ID: id, Fields: c.fields, Line: c.line})
+	return x.entryDocument(c.line, id, c.title, text, c.fields)
 }

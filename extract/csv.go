@@ -11,12 +11,11 @@ import (
 	"searchd/extract/content"
 )
 
-// csvReader reads records through a window of the stream that holds at least one record and at most
-// one record of MaxLine bytes and a buffer.
+// csvReader reads records through a window of the stream: at least one record, at most MaxLine
+// bytes and a buffer.
 //
-// A record that cannot be right costs its first line only: reading goes on with the second. The
-// commonest fault is a quote that is not closed, and what it swallows up to the next quote are good
-// records.
+// A broken record costs only its first line, as the commonest fault is an unclosed quote that
+// swallows good records.
 type csvReader struct {
 	csvParser
 	x       *source
@@ -42,7 +41,7 @@ func (x *source) readCSV(br *bufio.Reader) error {
 	}
 	c.comma = x.o.Delimiter
 	if s, ok := bytes.CutPrefix(c.buf, []byte("sep=")); ok && len(s) > 1 && s[0] < 0x80 && (s[1] == '\r' || s[1] == '\n') {
-		// The line that Excel reads to learn the delimiter.
+		// Excel reads the delimiter from this line.
 		if c.comma == 0 {
 			c.comma = s[0]
 		}
@@ -76,17 +75,15 @@ func (x *source) readCSV(br *bufio.Reader) error {
 	return nil
 }
 
-// holdsLine reports whether b holds a whole line; after a CR at the very end an LF may be missing.
+// holdsLine reports whether b holds a whole line. Behind a CR at the very end an LF may follow.
 func holdsLine(b []byte) bool {
 	i := bytes.IndexAny(b, "\r\n")
 	return i >= 0 && (b[i] == '\n' || i+1 < len(b))
 }
 
-// maxColumns bounds the names of columns, each of which takes far more time and memory than its
-// bytes.
+// maxColumns limits the columns, whose names take far more memory than their bytes.
 const maxColumns = 1 << 18
 
-// header reads the names of the columns.
 func (c *csvReader) header() (ok bool, err error) {
 	errs := c.x.stats.Errors
 	line, ok, err := c.record(0)
@@ -151,7 +148,6 @@ func (c *csvReader) header() (ok bool, err error) {
 	return true, nil
 }
 
-// emit makes a document of the record just parsed.
 func (c *csvReader) emit(line int) error {
 	fields := make(map[string]any, len(c.columns))
 	warned := false
@@ -182,9 +178,9 @@ func (c *csvReader) emit(line int) error {
 	return c.x.record(line, fields)
 }
 
-// record parses the next record that is neither blank nor broken and has want fields, and reports
-// those that are not so. It returns the line where the record begins; ok is false at the end. For
-// the header want is 0: any number of fields will do, and a broken header is the end.
+// record parses the next record of want fields and returns its line; ok is false at the end. It
+// skips blank records and reports broken ones. For the header want is 0: any number of fields will
+// do, and a broken header is the end.
 func (c *csvReader) record(want int) (line int, ok bool, err error) {
 	for {
 		if err := c.x.Ended(); err != nil {
@@ -210,8 +206,8 @@ func (c *csvReader) record(want int) (line int, ok bool, err error) {
 			}
 			return line, true, nil
 		case c.comma == '\t' && !c.literal && bytes.IndexByte(c.firstLine(), '"') >= 0:
-			// Many tab-separated files are written without quoting, so a quote there may be just a
-			// quote; where many are, all are.
+			// Tab-separated files are often written without quoting, so that a quote may be
+			// literal.
 			c.reread += int64(n - len(c.firstLine()))
 			c.literal = true
 			if c.spent() {
@@ -227,7 +223,7 @@ func (c *csvReader) record(want int) (line int, ok bool, err error) {
 	}
 }
 
-// literally parses the line at the front with quotes taken as they are.
+// literally parses the line at the front with literal quotes.
 func (c *csvReader) literally(want int) (line int, ok bool, err error) {
 	defer func() { c.literal = false }()
 	first := c.firstLine()
@@ -240,7 +236,7 @@ func (c *csvReader) literally(want int) (line int, ok bool, err error) {
 	return line, true, nil
 }
 
-// problem says what is wrong with the record just parsed; empty if nothing is.
+// problem returns the fault of the record just parsed, or nothing.
 func (c *csvReader) problem(n int, status csvStatus, want int) string {
 	field := len(c.ends) + 1
 	tooLong := int64(n) > c.x.o.MaxLine
@@ -259,8 +255,8 @@ func (c *csvReader) problem(n int, status csvStatus, want int) string {
 	return ""
 }
 
-// reject reports the record at the front and passes over its first line; over all of it once
-// rereading has cost as much as reading.
+// reject reports the record at the front and skips its first line, or all of it once rereading has
+// become too expensive.
 func (c *csvReader) reject(n int, status csvStatus, problem string) error {
 	line := c.line
 	first := int64(len(c.firstLine()))
@@ -287,11 +283,10 @@ func (c *csvReader) reject(n int, status csvStatus, problem string) error {
 	return c.x.Errorf(line, "%s", problem)
 }
 
-// spent reports whether parsing again has cost as much as parsing.
+// spent reports whether parsing records again has cost as much as parsing them.
 func (c *csvReader) spent() bool { return c.reread > c.parsed/2+c.x.o.MaxLine }
 
-// firstLine returns the line at the front of the window with its end, or the whole window if no
-// line ends in it.
+// firstLine returns the line at the front with its end, or the whole window if it is longer.
 func (c *csvReader) firstLine() []byte {
 	b := c.buf[c.start:]
 	i := bytes.IndexAny(b, "\r\n")
@@ -304,14 +299,13 @@ func (c *csvReader) firstLine() []byte {
 	return b[:i+1]
 }
 
-// advance passes over n bytes of the window.
 func (c *csvReader) advance(n int) {
 	c.line += max(1, bytes.Count(c.buf[c.start:c.start+n], []byte("\n")))
 	c.start += n
 }
 
-// skipLine passes over the line at the front, reading on as far as needed, and returns its size. It
-// ends with errNUL when the part beyond the window is binary.
+// skipLine skips the line at the front and returns its size. If it is binary beyond the window, it
+// returns errNUL.
 func (c *csvReader) skipLine() (size int64, err error) {
 	for {
 		first := c.firstLine()
@@ -336,8 +330,7 @@ func (c *csvReader) skipLine() (size int64, err error) {
 	}
 }
 
-// fill reads more of the stream behind the unread part. A large window grows by half, so that
-// parsing it again costs little overall.
+// fill reads more of the stream. A large window grows by half, so that parsing it again is cheap.
 func (c *csvReader) fill() {
 	c.buf = append(c.buf[:0], c.buf[c.start:]...)
 	c.start = 0

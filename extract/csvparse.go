@@ -11,8 +11,8 @@ const (
 	csvAfter              // a quoted field is followed by something other than a delimiter or a line end
 )
 
-// csvParser cuts one record off the front of a buffer, after RFC 4180. Quotes inside unquoted
-// fields are taken as they are; lines end with LF, CRLF or CR.
+// csvParser parses records after RFC 4180. Quotes inside unquoted fields are literal; lines end
+// with LF, CRLF or CR.
 type csvParser struct {
 	comma   byte
 	literal bool // quotes have no meaning
@@ -21,8 +21,8 @@ type csvParser struct {
 	ends []int  // where each field ends in text
 }
 
-// parse parses the record at the front of data and returns its size in bytes with its line end.
-// atEOF says that nothing follows data. On an error the fields up to the broken one are in p.
+// parse parses the record at the front of data and returns its size. atEOF means that nothing
+// follows data.
 func (p *csvParser) parse(data []byte, atEOF bool) (n int, status csvStatus) {
 	p.text, p.ends = p.text[:0], p.ends[:0]
 	i := 0
@@ -56,8 +56,7 @@ func (p *csvParser) parse(data []byte, atEOF bool) (n int, status csvStatus) {
 	}
 }
 
-// bare takes an unquoted field from data[i:] and returns where it ends: at a delimiter, a line end
-// or the end of data.
+// bare parses an unquoted field and returns its end.
 func (p *csvParser) bare(data []byte, i int) int {
 	start := i
 	for i < len(data) && data[i] != p.comma && data[i] != '\n' && data[i] != '\r' {
@@ -67,7 +66,7 @@ func (p *csvParser) bare(data []byte, i int) int {
 	return i
 }
 
-// quoted takes a quoted field whose first byte after the quote is data[i].
+// quoted parses a quoted field from behind its first quote.
 func (p *csvParser) quoted(data []byte, i int, atEOF bool) (int, csvStatus) {
 	for {
 		j := bytes.IndexByte(data[i:], '"')
@@ -105,12 +104,10 @@ func (p *csvParser) field(k int) []byte {
 	return p.text[start:p.ends[k]]
 }
 
-// blank reports whether all fields of the last record are empty or white space.
 func (p *csvParser) blank() bool { return len(bytes.TrimSpace(p.text)) == 0 }
 
-// sniffDelimiter returns the delimiter under which most of the first records of data have as many
-// fields as the first one, and, among equals, more fields. Data with no delimiter at all has one
-// column.
+// sniffDelimiter returns the delimiter with which most of the first records have as many fields as
+// the first one; among equals, the one with more fields.
 func sniffDelimiter(data []byte, atEOF bool) byte {
 	best, bestFields, bestShare := byte(','), 1, -1.0
 	for _, comma := range []byte{',', ';', '\t', '|'} {

@@ -10,16 +10,15 @@ import (
 	"searchd/extract/content"
 )
 
-// ofLines are the formats of text whose character set nothing in the file declares; files of
-// inUTF16 may be in UTF-16, too.
+// ofLines are the formats that declare no encoding; those of inUTF16 may be in UTF-16.
 var (
 	ofLines = map[Format]bool{CSV: true, Markdown: true, Text: true, VCF: true, ICS: true}
 	inUTF16 = map[Format]bool{CSV: true, Markdown: true, Text: true, VCF: true, ICS: true, HTML: true, JSONL: true, IPYNB: true, Canvas: true, OPML: true}
 )
 
-// decode decodes a stream without a byte order mark that is in UTF-16 by the looks of it or, where
-// its format does not say what it is in, in Options.Encoding, or else in the one that it seems to
-// be in. What its beginning does not tell is left to decoder.
+// decode decodes a stream without a byte order mark if it looks like UTF-16, or if its format
+// declares no encoding and it is in Options.Encoding or seems to be in a legacy one. The Decoder
+// handles the rest.
 func (x *source) decode(br *bufio.Reader) (*bufio.Reader, error) {
 	enc := encoding.Encoding(nil)
 	if inUTF16[x.format] && !x.Marked {

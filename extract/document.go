@@ -9,7 +9,7 @@ import (
 	"searchd/extract/content"
 )
 
-// Document is one searchable thing found in the input.
+// Document is a unit that search returns.
 type Document struct {
 	ID     string         // the record's own id, a content hash, or the path of a whole file below its root
 	Fields map[string]any // see the package comment for the types of values
@@ -35,8 +35,7 @@ const (
 	Quote     = content.Quote
 )
 
-// ItemError is one item of the input that could not be read, or, with Warning, that was read with a
-// reservation.
+// ItemError is an item of the input that could not be read or, with Warning, was read incompletely.
 type ItemError struct {
 	Path    string
 	Line    int // 1-based; 0 if it concerns the whole file
@@ -59,7 +58,7 @@ func (e ItemError) Error() string {
 	return b.String()
 }
 
-// Stats counts what a Walk has seen.
+// Stats counts the results of a Walk.
 type Stats struct {
 	Files     int   // files opened and read
 	Folders   int   // folders listed
@@ -71,7 +70,7 @@ type Stats struct {
 	Bytes     int64 // bytes read from disk or stdin, before decompression
 }
 
-// SkipKind says why a file or folder was passed over.
+// SkipKind is the reason for skipping a file or folder.
 type SkipKind uint8
 
 const (

@@ -30,10 +30,9 @@ import (
 // maxParts is the number of parts of a message that are read, maxPartDepth how deep they may nest.
 const maxParts, maxPartDepth = 1000, 16
 
-// mailHeaders are the headers that become fields, by their names in lower case.
+// mailHeaders are the headers that become fields.
 var mailHeaders = []string{"From", "To", "Cc"}
 
-// eml reads a message as mail programs save it.
 func (x *source) eml(b []byte) (content.Content, error) {
 	if x.Ext() == ".emlx" {
 		b = withoutCount(b)
@@ -48,7 +47,7 @@ func (x *source) eml(b []byte) (content.Content, error) {
 	return c, err
 }
 
-// bytesID returns an id made of the bytes of a message and the path of its file.
+// bytesID returns a hash of a message and the path of its file.
 func bytesID(b []byte, path string) string {
 	sum := sha256.New()
 	sum.Write(b) // never fails
@@ -56,8 +55,8 @@ func bytesID(b []byte, path string) string {
 	return hex.EncodeToString(sum.Sum(nil)[:16])
 }
 
-// withoutCount takes off a message of Apple Mail the line in front of it, which says how long it
-// is, and what stands behind it.
+// withoutCount removes the byte count in front of an Apple Mail message, and what follows the
+// message.
 func withoutCount(b []byte) []byte {
 	line, rest, ok := bytes.Cut(b, []byte("\n"))
 	n, err := strconv.Atoi(string(bytes.TrimSpace(line)))
@@ -67,9 +66,8 @@ func withoutCount(b []byte) []byte {
 	return rest[:min(n, len(rest))]
 }
 
-// message reads a message: subject, sender, receivers, date, the text of its parts, and its
-// attachments, which are documents of their own. id is that of its document; an empty one is its
-// Message-ID, or else made of its bytes. why says that it is no message. Warnings are of that line.
+// message reads a message and its attachments. An empty id becomes the Message-ID, or a hash. why
+// is the reason if it is no message. Warnings are reported at that line.
 func (x *source) message(b []byte, line int, id string) (c content.Content, _, why string, err error) {
 	if bytes.HasPrefix(b, []byte("From ")) { // of a mailbox
 		_, b, _ = bytes.Cut(b, []byte("\n"))
@@ -115,7 +113,7 @@ func (x *source) message(b []byte, line int, id string) (c content.Content, _, w
 	return c, id, "", nil
 }
 
-// content returns what is a message's, but for its other headers.
+// content returns the content without fields from headers.
 func (r *mailReader) content(text, subject string) content.Content {
 	c := content.Content{Title: subject, Text: strings.TrimSpace(text), Fields: map[string]any{}}
 	if c.Title == "" {
@@ -130,32 +128,31 @@ func (r *mailReader) content(text, subject string) content.Content {
 	return c
 }
 
-// setDate gives a message its date, unless it is one that no field can hold.
+// setDate sets the date of a message if it has four digits in its year.
 func setDate(c *content.Content, t time.Time) {
 	if t.Year() > 0 && t.Year() < 10000 {
 		c.Fields["date"] = t.UTC().Format(time.RFC3339)
 	}
 }
 
-// expunged is the bit of Thunderbird's X-Mozilla-Status of a message that was deleted, or moved to
-// another mailbox, and is in the file until that is compacted.
+// expunged is the bit of X-Mozilla-Status that Thunderbird sets on messages that were deleted or
+// moved and not yet removed.
 const expunged = 8
 
-// deletedMessage is why a message that is expunged is not read.
+// deletedMessage is the reason for not reading an expunged message.
 const deletedMessage = "deleted from its mailbox"
 
-// headerLine is a line of the head of a message that is right: a header, or more of one.
+// headerLine matches a valid line of a message head.
 var headerLine = regexp.MustCompile(`^([\w.-]+:|[ \t])`)
 
-// maxHead is the length in bytes of the head of a message.
 const maxHead = 1 << 20
 
 var (
 	errHead = fmt.Errorf("its head is longer than %d bytes", maxHead)
 )
 
-// parseMessage takes a message apart. Where that fails it passes over what is no header in its
-// head, as mailboxes and old programs left it.
+// parseMessage splits a message into head and body. It ignores invalid lines of the head, which
+// mailboxes and old programs contain.
 func parseMessage(in io.Reader) (mail.Header, io.Reader, error) {
 	body := bufio.NewReader(in)
 	var head []byte
@@ -219,7 +216,7 @@ func headerText(s string) string {
 	return content.OneLine(strings.ReplaceAll(strings.ToValidUTF8(v, "\ufffd"), "\x00", "\ufffd"))
 }
 
-// untransferred undoes what was done to the body of a part for its way.
+// untransferred decodes the transfer encoding of a part.
 func untransferred(h mail.Header, body io.Reader) io.Reader {
 	switch strings.ToLower(strings.TrimSpace(h.Get("Content-Transfer-Encoding"))) {
 	case "quoted-printable":
@@ -230,7 +227,7 @@ func untransferred(h mail.Header, body io.Reader) io.Reader {
 	return body
 }
 
-// part returns the text of a message or of a part of it, and reads the attachments in it.
+// part returns the text of a message or a part, and reads its attachments.
 func (r *mailReader) part(h mail.Header, body io.Reader, depth int) (string, error) {
 	if err := r.x.Ended(); err != nil {
 		return "", err
@@ -258,7 +255,6 @@ func (r *mailReader) part(h mail.Header, body io.Reader, depth int) (string, err
 	return "", r.attachment(name, kind, untransferred(h, body))
 }
 
-// partKind returns the media type of a part and its parameters.
 func partKind(h mail.Header) (string, map[string]string) {
 	kind, params, err := mime.ParseMediaType(h.Get("Content-Type"))
 	if err != nil && kind == "" || kind == "text" { // as before MIME
@@ -267,8 +263,7 @@ func partKind(h mail.Header) (string, map[string]string) {
 	return kind, params
 }
 
-// within returns the text of a message inside the message, behind its subject and what mail
-// programs show above it.
+// within returns the text of a forwarded message, with its subject and main headers.
 func (r *mailReader) within(body io.Reader, depth int) (string, error) {
 	h, body, err := parseMessage(body)
 	if err != nil {
@@ -285,7 +280,7 @@ func (r *mailReader) within(body io.Reader, depth int) (string, error) {
 	return strings.TrimSpace(strings.Join(all, "\n\n")), err
 }
 
-// text returns the text of a part that is shown.
+// text returns the text of a part of text.
 func (r *mailReader) text(kind string, params map[string]string, body io.Reader) (string, error) {
 	b, err := io.ReadAll(io.LimitReader(body, r.x.o.MaxText+1))
 	switch {
@@ -319,8 +314,8 @@ func (r *mailReader) html(s string) (string, error) {
 	return web.Text(&r.x.File, s, web.Options{Mail: true})
 }
 
-// unflowed joins the lines of a text of format=flowed (RFC 3676): one that ends with a space goes
-// on in the next of the same depth of quotes.
+// unflowed joins the lines of format=flowed text (RFC 3676): a line that ends with a space
+// continues on the next one of the same quote depth.
 func unflowed(s string, deleteSpace bool) string {
 	var out strings.Builder
 	flows, quotes := false, 0 // of the line before
@@ -345,8 +340,7 @@ func unflowed(s string, deleteSpace bool) string {
 	return out.String()
 }
 
-// What a text may hold that is not for people: files in uuencode, and signatures, keys and ciphers
-// of PGP.
+// Parts of texts that are not for people: uuencoded files, and signatures, keys and ciphers of PGP.
 var (
 	uuencoded = regexp.MustCompile("(?m)^begin [0-7]{3,4} \\S.*\n(?:[!-`][ -`]{0,61}\n)+ ?\n?end$\n?")
 	armored   = regexp.MustCompile(`(?ms)^-----BEGIN PGP (?:SIGNATURE|MESSAGE|PUBLIC KEY BLOCK)-----$.*?^-----END PGP [A-Z ]+-----$\n?`)
@@ -363,7 +357,7 @@ func withoutArmor(s string) string {
 	return s
 }
 
-// multi returns the text of the parts of a multipart: of alternatives one, else of all.
+// multi returns the text of all parts of a multipart, or of one alternative.
 func (r *mailReader) multi(kind, boundary string, body io.Reader, depth int) (string, error) {
 	in := bufio.NewReaderSize(body, bufferSize)
 	head, headErr := in.Peek(bufferSize)
@@ -417,10 +411,10 @@ func (r *mailReader) multi(kind, boundary string, body io.Reader, depth int) (st
 	return strings.Join(texts, "\n\n"), nil
 }
 
-// boundaryLine is one that begins a part, in front of its head.
+// boundaryLine matches a line that begins a part.
 var boundaryLine = regexp.MustCompile(`(?m)^--(\S(?:[^\r\n]{0,68}\S)?)[ \t]*\r?\nContent-[A-Za-z-]+:`)
 
-// boundaryIn returns the boundary that begins the first part of a body whose head does not name it.
+// boundaryIn finds the boundary of a body whose head names none.
 func boundaryIn(head []byte) string {
 	if m := boundaryLine.FindSubmatch(head); m != nil {
 		return string(m[1])
@@ -428,9 +422,8 @@ func boundaryIn(head []byte) string {
 	return ""
 }
 
-// alternative chooses between the plain text of a message and the other one: the plain text, unless
-// most words of the other are missing there, as in one that says that the program cannot show HTML.
-// Where that is twice as long, both are kept: they say different things.
+// alternative chooses the plain text of a message, unless most words of the other are missing in
+// it, as in "your program cannot show HTML". If it also is much longer, both are kept.
 func alternative(plain, rich string) string {
 	if plain == "" || rich == "" {
 		return plain + rich
@@ -455,7 +448,6 @@ func alternative(plain, rich string) string {
 	return rich
 }
 
-// words returns the words of a text in lower case.
 func words(s string) iter.Seq[string] {
 	return strings.FieldsFuncSeq(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) })
 }

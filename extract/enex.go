@@ -64,7 +64,7 @@ func (x *source) readENEX(br *bufio.Reader) error {
 	}
 }
 
-// enexNote is a note that is being read.
+// enexNote is the note that is being read.
 type enexNote struct {
 	line             int // where it begins; 0: outside of notes
 	text             strings.Builder
@@ -74,7 +74,7 @@ type enexNote struct {
 	tags, files      []any
 }
 
-// take takes the text of the element that has ended.
+// take takes the text of an element that has ended.
 func (n *enexNote) take(element string) {
 	s := n.text.String()
 	if element == "content" {
@@ -107,7 +107,6 @@ func (n *enexNote) take(element string) {
 	}
 }
 
-// enexTime returns a time as fields have it; empty where it is none.
 func enexTime(s string) string {
 	t, err := time.Parse("20060102T150405Z", s)
 	if err != nil || t.Year() < 1 {
@@ -118,7 +117,6 @@ func enexTime(s string) string {
 
 var enexCipher = regexp.MustCompile(`(?s)<en-crypt\b.*?</en-crypt>`)
 
-// note emits a note.
 func (x *source) note(n *enexNote) error {
 	text, err := web.Text(&x.File, enexCipher.ReplaceAllLiteralString(strings.ToValidUTF8(n.content, "\ufffd"), ""), web.Options{XML: true, All: true})
 	if err != nil {
@@ -130,7 +128,7 @@ func (x *source) note(n *enexNote) error {
 	case !content.HasText(text) && !content.HasText(n.title):
 		return x.Errorf(n.line, "no text in a note")
 	}
-	fields := map[string]any{"title": n.title, "text": withoutTitle(text, n.title)}
+	fields := map[string]any{}
 	for name, v := range map[string]string{"created": n.created, "modified": n.updated, "author": n.author, "url": n.url} {
 		if v != "" {
 			fields[name] = v
@@ -141,13 +139,12 @@ func (x *source) note(n *enexNote) error {
 			fields[name] = v
 		}
 	}
-	x.locate(fields, n.title)
-	return x.document(Document{ID: contentID(fields, ""), Fields: fields, Line: n.line})
+	return x.entryDocument(n.line, "", n.title, text, fields)
 }
 
 var errNoteTooLong = errors.New("note is longer than the limit")
 
-// noteLimit ends with an error where more than limit bytes have been read since n was 0.
+// noteLimit fails after limit bytes since n was 0.
 type noteLimit struct {
 	r        io.Reader
 	n, limit int64
@@ -161,8 +158,7 @@ func (l *noteLimit) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// dataCut leaves out the attachments of notes, which are in base64 between <data> and </data>, but
-// for the ends of their lines.
+// dataCut removes attachments, base64 between <data> and </data>, but keeps their line ends.
 type dataCut struct {
 	r    *bufio.Reader
 	tag  bool // inside <data ...>

@@ -3,6 +3,7 @@ package extract
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/xml"
 	"errors"
 	"regexp"
@@ -16,17 +17,15 @@ import (
 	"golang.org/x/net/html/charset"
 )
 
-// maxFeedDepth is the depth of elements in one another in a feed, whose parser calls itself for
-// each.
+// maxFeedDepth limits the depth of a feed, as its parser is recursive.
 const maxFeedDepth = 200
 
-// feedRoot is how RSS and Atom begin, behind declarations and comments.
+// feedRoot matches the beginning of RSS and Atom, behind declarations and comments.
 var feedRoot = regexp.MustCompile(`^(?:\s|<\?[^>]*>|<!--(?:[^-]|-[^-])*-->|<!DOCTYPE[^>\[]*>)*<(?:[A-Za-z]+:)?(?:rss|feed|RDF)[\s>]`)
 
 func isFeed(head []byte) bool { return feedRoot.Match(head[:min(len(head), 4096)]) }
 
-// readFeed reads a feed (RSS, Atom), one document per entry. XML of another kind is passed over in
-// folders.
+// readFeed reads RSS or Atom, one document per entry. In folders it skips other XML.
 func (x *source) readFeed(br *bufio.Reader) error {
 	head, _ := br.Peek(4096)
 	if !isFeed(head) {
@@ -41,14 +40,8 @@ func (x *source) readFeed(br *bufio.Reader) error {
 	}
 	k := kept{x: x}
 	defer k.drop()
-	err, held := k.readAll(br, x.o.MaxFile)
-	switch {
-	case held != nil:
-		return held
-	case err != nil:
-		return x.Errorf(0, "cannot be read: %v", err)
-	case int64(len(k.b)) > x.o.MaxFile:
-		return x.Errorf(0, "file is larger than the limit of %d bytes for %s", x.o.MaxFile, formatNouns[x.format])
+	if ok, err := k.readFile(br); !ok {
+		return err
 	}
 	if err := x.shallow(k.b); err != nil {
 		if ended := x.Ended(); ended != nil {
@@ -73,8 +66,7 @@ func (x *source) readFeed(br *bufio.Reader) error {
 
 var errDeep = errors.New("elements are nested too deeply")
 
-// shallow returns an error for XML that is too deep, or has too long a tag, for a parser that holds
-// it in memory.
+// shallow rejects XML whose depth or tags would take the parser too much memory.
 func (x *source) shallow(b []byte) error {
 	d := xml.NewDecoder(&content.TagLimit{R: bytes.NewReader(b)})
 	d.Strict, d.Entity, d.CharsetReader = false, xml.HTMLEntity, charset.NewReaderLabel
@@ -102,7 +94,6 @@ func (x *source) shallow(b []byte) error {
 	}
 }
 
-// entry emits an entry of a feed, the nth.
 func (x *source) entry(feed *gofeed.Feed, item *gofeed.Item, n int) error {
 	text := item.Content
 	if text == "" {
@@ -156,20 +147,10 @@ func (x *source) entry(feed *gofeed.Feed, item *gofeed.Item, n int) error {
 	case title == "":
 		title = content.TitleLine(body)
 	}
-	fields["text"] = withoutTitle(body, title)
-	fields["title"] = title
-	x.locate(fields, title)
-	id := strings.TrimSpace(content.Clean(item.GUID))
-	if id == "" {
-		id = strings.TrimSpace(content.Clean(item.Link))
-	}
-	if id == "" || len(id) > maxID || strings.ContainsFunc(id, notInID) {
-		id = contentID(fields, "")
-	}
-	return x.document(Document{ID: id, Fields: fields, Line: n})
+	return x.entryDocument(n, cmp.Or(strings.TrimSpace(content.Clean(item.GUID)), strings.TrimSpace(content.Clean(item.Link))), title, body, fields)
 }
 
-// feedText returns the text of HTML, or s where that has no markup.
+// feedText returns the text of a value that may be HTML.
 func (x *source) feedText(s string) (string, error) {
 	s = content.Clean(s)
 	if !strings.ContainsAny(s, "<&") {

@@ -13,7 +13,7 @@ import (
 	"searchd/extract/content"
 )
 
-// File is a file that [Files] has found.
+// File is a file found by [Files].
 type File struct {
 	Path string      // as it was reached; "stdin" for standard input
 	Root string      // absolute path of the folder below which ID is a path; empty for standard input
@@ -27,11 +27,11 @@ type File struct {
 	rival  string // the path that has brought this id before; empty: none
 }
 
-// Taken reports whether another path of the same call of [Files] has brought a file of the same id.
-// Read refuses it, but for records.
+// Taken reports whether another path given to [Files] contains a file with the same id. Read
+// rejects such a file unless it has records.
 func (f File) Taken() bool { return f.rival != "" }
 
-// Result is what the reading of one file came to.
+// Result is the result of reading a file.
 type Result struct {
 	Stats
 	Format Format      // Auto where neither content nor name tell
@@ -52,7 +52,7 @@ func (f File) Read(ctx context.Context, emit func(Document) error, fail func(Ite
 	return res, err
 }
 
-// Sum returns the SHA-256 of the bytes in the file and what it was when it was opened.
+// Sum returns the SHA-256 of a file, and its state when it was opened.
 func (f File) Sum(ctx context.Context) ([]byte, fs.FileInfo, error) {
 	in, info, err := f.open()
 	if err != nil {
@@ -66,7 +66,7 @@ func (f File) Sum(ctx context.Context) ([]byte, fs.FileInfo, error) {
 	return h.Sum(nil), info, nil
 }
 
-// open opens the file, which may have been replaced since it was looked at.
+// open opens the file, which may have changed since it was listed.
 func (f File) open() (*os.File, fs.FileInfo, error) {
 	in, err := f.openFile()
 	if err != nil {
@@ -83,8 +83,8 @@ func (f File) open() (*os.File, fs.FileInfo, error) {
 	return in, info, nil
 }
 
-// openFile opens the path. A link that has taken the place of a file in a folder, or of a folder on
-// the way, since it was looked at does not lead out of the folder that was given.
+// openFile opens the path. Links that replaced files or folders in the meantime cannot lead out of
+// the folder that was given.
 func (f File) openFile() (*os.File, error) {
 	if f.within == "" {
 		return os.OpenFile(f.Path, openFlags, 0)
@@ -105,8 +105,8 @@ type notRegular struct{ mode fs.FileMode }
 
 func (e notRegular) Error() string { return fileKind(e.mode) + ", not a regular file" }
 
-// hasRecords reports whether a file of which the name does not tell looks like records, whose ids
-// are their own.
+// hasRecords reports whether a file without a known extension holds records, which have ids of
+// their own.
 func (f File) hasRecords() bool {
 	in, _, err := f.open()
 	if err != nil {
@@ -126,7 +126,6 @@ func (f File) hasRecords() bool {
 	return format.ofRecords() || format == EML && (inMaildir(f.Path) || content.Extension(f.Path) != ".eml" && isMailbox(head))
 }
 
-// read reads the file and counts into stats.
 func (f File) read(ctx context.Context, stats *Stats, emit func(Document) error, fail func(ItemError) error) (res Result, err error) {
 	x := newSource(ctx, f.o, f.Path, stats, emit, fail)
 	x.id, x.quiet, x.blanks = f.ID, f.quiet, !f.stdin
@@ -166,7 +165,7 @@ func (f File) read(ctx context.Context, stats *Stats, emit func(Document) error,
 	return res, err
 }
 
-// sumReader hashes what passes and keeps the error that ended it.
+// sumReader hashes what it reads and keeps the error that ended it.
 type sumReader struct {
 	r   io.Reader
 	h   hash.Hash
@@ -182,7 +181,7 @@ func (s *sumReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// refuse returns emit, which reports whole-file documents instead, once: their id is taken.
+// refuse returns an emit that reports an error once for the whole-file document, whose id is taken.
 func (f File) refuse(x *source, emit func(Document) error) func(Document) error {
 	refused := false
 	return func(d Document) error {

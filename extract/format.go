@@ -10,7 +10,7 @@ import (
 	"searchd/extract/content"
 )
 
-// Format is the way in which a file holds its documents.
+// Format is a file format.
 type Format uint8
 
 const (
@@ -43,12 +43,11 @@ const (
 var formatNames = [...]string{Auto: "auto", JSONL: "jsonl", CSV: "csv", Markdown: "md", HTML: "html", Text: "txt", PDF: "pdf", DOCX: "docx", EML: "eml", IPYNB: "ipynb",
 	EPUB: "epub", ODF: "odf", PPTX: "pptx", XLSX: "xlsx", RTF: "rtf", ENEX: "enex", VCF: "vcf", ICS: "ics", Canvas: "canvas", OPML: "opml", MSG: "msg", Feed: "feed", XLS: "xls", Archive: "archive"}
 
-// formatNouns are the formats' names for the eyes of people.
+// formatNouns name formats in messages.
 var formatNouns = [...]string{Auto: "auto", JSONL: "JSON", CSV: "CSV", Markdown: "Markdown", HTML: "HTML", Text: "plain text", PDF: "PDF", DOCX: "a Word document", EML: "a message", IPYNB: "a notebook",
 	EPUB: "an e-book", ODF: "an OpenDocument", PPTX: "a presentation", XLSX: "a workbook", RTF: "RTF", ENEX: "notes of Evernote", VCF: "contacts", ICS: "a calendar", Canvas: "a canvas", OPML: "an outline", MSG: "a message", Feed: "a feed", XLS: "a workbook", Archive: "an archive"}
 
-// ofRecords reports whether files of that format are many documents, whose ids are their own; a
-// mailbox is one, too.
+// ofRecords reports whether files of the format hold records with ids of their own, like mailboxes.
 func (f Format) ofRecords() bool {
 	return f == JSONL || f == CSV || f == ENEX || f == VCF || f == ICS || f == Feed
 }
@@ -66,8 +65,8 @@ func Formats() []string { return slices.Clone(formatNames[:]) }
 
 var formatSynonyms = map[string]Format{"": Auto, "ndjson": JSONL, "json": JSONL, "tsv": CSV, "markdown": Markdown, "htm": HTML, "text": Text, "odt": ODF, "ods": ODF, "odp": ODF, "rss": Feed, "atom": Feed, "xml": Feed, "zip": Archive, "tar": Archive}
 
-// ParseFormat returns the format of that name, one of [Formats] or of their usual synonyms in any
-// case; the empty one is auto.
+// ParseFormat returns the format with a name of [Formats], or a usual synonym, in any case; "" is
+// auto.
 func ParseFormat(s string) (Format, error) {
 	name := strings.ToLower(s)
 	if i := slices.Index(formatNames[:], name); i >= 0 {
@@ -91,16 +90,15 @@ var formatByExt = map[string]Format{
 	".zip": Archive, ".tar": Archive, ".tgz": Archive,
 }
 
-// savedAs names, for files of office programs and others that are not read, what those programs
-// save that is.
+// savedAs names, for formats that are not read, the format to save as.
 var savedAs = map[string]string{
 	".doc": ".docx", ".pages": ".docx", ".xlsb": ".xlsx", ".numbers": ".xlsx", ".ppt": ".pptx", ".key": ".pptx",
 	".mobi": ".epub", ".azw3": ".epub", ".pst": ".mbox",
 }
 
-// Detect recognises a format by the extension of name, without a trailing .gz, and, where name has
-// no extension, by head, the first bytes of the (decompressed) content. It reports false for an
-// extension that it does not know and for content that is not text.
+// Detect recognises a format by the extension of name, ignoring .gz, or by the first bytes of the
+// decompressed content if name has no extension. It reports false for unknown extensions and binary
+// content.
 func Detect(name string, head []byte) (Format, bool) {
 	ext := content.Extension(name)
 	if f, ok := byName(name); ok {
@@ -118,7 +116,7 @@ func Detect(name string, head []byte) (Format, bool) {
 	return detectContent(head)
 }
 
-// byName recognises a format by the name of the file alone.
+// byName recognises a format by name alone.
 func byName(name string) (Format, bool) {
 	if inMaildir(name) {
 		return EML, true
@@ -127,8 +125,7 @@ func byName(name string) (Format, bool) {
 	return f, ok
 }
 
-// maildir is the path of a message in a Maildir: a time, something unique and the name of a host,
-// and flags behind a colon or what stands for it.
+// maildir matches the path of a message in a Maildir.
 var maildir = regexp.MustCompile(`(?:^|[/\\])(?:cur|new)[/\\]\d{9,10}(?:_\d+)?\.[^./\\]+\.[^/\\]+$`)
 
 func inMaildir(name string) bool {
@@ -161,8 +158,7 @@ func detectContent(head []byte) (Format, bool) {
 	return Text, true
 }
 
-// startsJSON reports whether the first byte after the opening bracket and white space is one of
-// next.
+// startsJSON reports whether a byte of next follows the opening bracket.
 func startsJSON(s []byte, next string) bool {
 	rest := bytes.TrimLeft(s[1:], " \t\r\n")
 	return len(rest) > 0 && strings.IndexByte(next, rest[0]) >= 0

@@ -9,7 +9,7 @@ import (
 
 const bufferSize = 64 << 10
 
-// countReader counts the bytes that pass, also into total.
+// countReader counts the bytes that it reads, also in total.
 type countReader struct {
 	r     io.Reader
 	n     int64
@@ -23,7 +23,7 @@ func (c *countReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// bombReader reads from a gzip stream and ends with an error once it has unpacked too much.
+// bombReader reads decompressed data and fails after too much of it.
 type bombReader struct {
 	r        io.Reader
 	packed   *countReader
@@ -48,8 +48,8 @@ func (b *bombReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// gunzip unpacks r if it begins with the magic bytes of gzip. Packed twice is an error: it serves
-// nobody but makers of bombs. packed must count what r reads.
+// gunzip decompresses r if it is gzip. Double compression is an error, as it only serves bombs.
+// packed must count what r reads.
 func gunzip(r *bufio.Reader, packed *countReader, o Options) (_ *bufio.Reader, unpacked bool, _ error) {
 	if !isGzip(r) {
 		return r, false, nil

@@ -13,12 +13,10 @@ import (
 	"searchd/extract/content"
 )
 
-// insideMark stands between a file and a file inside it, in ids and paths:
-// "mail/a.eml!/invoice.pdf".
+// insideMark separates a file and a file inside it in ids and paths: "mail/a.eml!/invoice.pdf".
 const insideMark = "!/"
 
-// maxInside is how deeply files are read inside one another: a text in an archive that is attached
-// to a message is at depth 2.
+// maxInside is the depth of files inside one another: a text in an attached archive is at depth 2.
 const maxInside = 4
 
 // Inside counts files of one format that were read inside another file.
@@ -41,8 +39,8 @@ type inner struct {
 	emit  func(*Document)
 }
 
-// readInside reads a file that is inside x. read says that its name or its content is of a known
-// format; what could not be read has been reported. Its error ends the reading of x.
+// readInside reads a file inside x and reports its errors. read means that its format is known. An
+// error ends the reading of x.
 func (x *source) readInside(f inner, r io.Reader) (read bool, err error) {
 	if x.depth+1 > maxInside {
 		return false, x.reportInside(f, ItemError{Reason: fmt.Sprintf("files inside one another deeper than the limit of %d", maxInside)})
@@ -81,10 +79,9 @@ func (x *source) readInside(f inner, r io.Reader) (read bool, err error) {
 	return c.stats.Documents > 0, nil
 }
 
-// path returns the path of x for files inside it.
 func (x *source) path() string { return cmp.Or(x.id, filepath.ToSlash(x.Name)) }
 
-// countInside adds to what was read inside x.
+// countInside adds to the counts of files inside x.
 func (x *source) countInside(all ...Inside) {
 	for _, n := range all {
 		i := slices.IndexFunc(x.inside, func(s Inside) bool { return s.Format == n.Format })
@@ -97,7 +94,7 @@ func (x *source) countInside(all ...Inside) {
 	}
 }
 
-// reportInside reports what is wrong with a file inside x as something about x.
+// reportInside reports a fault of a file inside x at x.
 func (x *source) reportInside(f inner, e ItemError) error {
 	where := f.what
 	if e.Line > 0 {
@@ -106,7 +103,7 @@ func (x *source) reportInside(f inner, e ItemError) error {
 	return x.report(ItemError{Path: x.Name, Line: f.line, Reason: where + ": " + e.Reason, Warning: e.Warning || f.warn})
 }
 
-// insideNames makes the names of the files inside one file different from each other.
+// insideNames makes names of files in one file unique.
 type insideNames map[string]int
 
 // unique returns name, or "name (2).ext" for the second of that name.
@@ -131,7 +128,7 @@ func (n insideNames) unique(name string) string {
 	return name
 }
 
-// outside runs read and takes the time that it takes off the time since start.
+// outside runs read without counting its time as passed since start.
 func outside(start *time.Time, read func() error) error {
 	began := time.Now()
 	err := read()

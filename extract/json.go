@@ -21,8 +21,8 @@ func (x *source) readJSON(br *bufio.Reader) error {
 	if len(first) == 0 {
 		return x.Warnf(0, "no records")
 	}
-	// A .json file is lines only if its first line is complete; any other one unless that line is a
-	// lone bracket.
+	// A .json file has lines if its first line is complete; other files unless it is a lone
+	// bracket.
 	byLine := string(bytes.TrimSpace(first)) != "{"
 	if x.Ext() == ".json" {
 		byLine = json.Valid(first)
@@ -36,9 +36,8 @@ func (x *source) readJSON(br *bufio.Reader) error {
 	return x.readJSONValues(&valueReader{r: br, limit: x.o.MaxLine, line: blank + 1})
 }
 
-// firstLine passes over white space and returns the number of line ends in it and, without reading
-// on, the first line that follows: all of it, or as much as the buffer holds. It is empty at the
-// end of the stream.
+// firstLine skips white space and returns the number of its line ends, and the next line as far as
+// it is buffered. The line is empty at the end of the stream.
 func firstLine(br *bufio.Reader) (blank int, line []byte, err error) {
 	for {
 		c, err := br.ReadByte()
@@ -111,7 +110,6 @@ func (x *source) readJSONValues(v *valueReader) error {
 	}
 }
 
-// jsonRecord emits the document of one JSON object.
 func (x *source) jsonRecord(line int, b []byte) error {
 	s, err := x.Text(line, b)
 	if err != nil {
@@ -124,12 +122,12 @@ func (x *source) jsonRecord(line int, b []byte) error {
 	return x.record(line, fields)
 }
 
-// decodeObject decodes exactly one JSON object, which names no member twice.
+// decodeObject decodes one JSON object without repeated members. Numbers become float64, except
+// whole numbers that float64 would change.
 func decodeObject(s string) (map[string]any, error) {
 	d := json.NewDecoder(strings.NewReader(s))
-	d.UseNumber()
-	var v any
-	if err := d.Decode(&v); err != nil {
+	var raw json.RawMessage
+	if err := d.Decode(&raw); err != nil {
 		var syntax *json.SyntaxError
 		switch {
 		case errors.As(err, &syntax):
@@ -142,55 +140,90 @@ func decodeObject(s string) (map[string]any, error) {
 	if rest := strings.TrimSpace(s[d.InputOffset():]); rest != "" {
 		return nil, fmt.Errorf("not valid JSON at byte %d: more text after the value", d.InputOffset()+1)
 	}
+	d = json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	v, err := decodeValue(d)
+	if err != nil {
+		return nil, err
+	}
 	fields, ok := v.(map[string]any)
 	if !ok {
 		return nil, fmt.Errorf("want a JSON object, got %s", jsonKind(v))
 	}
-	if err := repeated(s, fields); err != nil {
-		return nil, err
-	}
-	if err := convertNumbers(fields); err != nil {
-		return nil, err
-	}
 	return fields, nil
 }
 
-// convertNumbers replaces each json.Number in v, a map or a slice, by a float64, except whole
-// numbers that a float64 would change.
-func convertNumbers(v any) error {
-	switch v := v.(type) {
-	case map[string]any:
-		for k, e := range v {
-			if n, ok := e.(json.Number); ok {
-				c, err := convertNumber(n)
-				if err != nil {
-					return fmt.Errorf("field %q: %w", k, err)
-				}
-				v[k] = c
-			} else if err := convertNumbers(e); err != nil {
-				return err
-			}
-		}
-	case []any:
-		for i, e := range v {
-			if n, ok := e.(json.Number); ok {
-				c, err := convertNumber(n)
-				if err != nil {
-					return err
-				}
-				v[i] = c
-			} else if err := convertNumbers(e); err != nil {
-				return err
-			}
-		}
+// repeatedError is the error for a repeated member of the object at a JSON pointer.
+type repeatedError struct{ name, at string }
+
+func (e *repeatedError) Error() string {
+	if e.at == "" {
+		return fmt.Sprintf("member %.100q: given more than once", e.name)
 	}
-	return nil
+	return fmt.Sprintf("member %.100q in %.100s: given more than once", e.name, e.at)
 }
+
+// in prefixes the JSON pointer of err with a step.
+func in(step string, err error) error {
+	var repeated *repeatedError
+	if errors.As(err, &repeated) {
+		repeated.at = "/" + pointerEscape.Replace(step) + repeated.at
+	}
+	return err
+}
+
+var pointerEscape = strings.NewReplacer("~", "~0", "/", "~1")
+
+// decodeValue decodes the next value of d, which reads valid JSON.
+func decodeValue(d *json.Decoder) (any, error) {
+	t, err := d.Token()
+	switch t := t.(type) {
+	case json.Number:
+		return convertNumber(t)
+	case json.Delim:
+		if t == '[' {
+			list := []any{}
+			for d.More() {
+				v, err := decodeValue(d)
+				if err != nil {
+					return nil, in(strconv.Itoa(len(list)), err)
+				}
+				list = append(list, v)
+			}
+			_, err = d.Token()
+			return list, err
+		}
+		fields := map[string]any{}
+		for d.More() {
+			t, err := d.Token()
+			if err != nil {
+				return nil, err
+			}
+			name := t.(string)
+			if _, ok := fields[name]; ok {
+				return nil, &repeatedError{name: name}
+			}
+			v, err := decodeValue(d)
+			if errors.Is(err, errRange) {
+				return nil, fmt.Errorf("field %q: %w", name, err)
+			}
+			if err != nil {
+				return nil, in(name, err)
+			}
+			fields[name] = v
+		}
+		_, err = d.Token()
+		return fields, err
+	}
+	return t, err
+}
+
+var errRange = errors.New("out of range")
 
 func convertNumber(n json.Number) (any, error) {
 	f, err := n.Float64()
 	if err != nil {
-		return nil, fmt.Errorf("number %.40s is out of range", n.String())
+		return nil, fmt.Errorf("number %.40s is %w", n.String(), errRange)
 	}
 	if s := n.String(); len(s) > 15 && !strings.ContainsAny(s, ".eE") && strconv.FormatFloat(f, 'f', -1, 64) != s {
 		return n, nil

@@ -7,9 +7,8 @@ import (
 	"io"
 )
 
-// valueReader cuts a stream of JSON values, or the elements of one JSON array, into single values
-// without decoding them. Values longer than limit are skipped and measured, not kept. It counts
-// brackets only; whether a value is valid is for the decoder to say.
+// valueReader splits a stream of JSON values, or a JSON array, into values. It skips and measures
+// values longer than limit. It only counts brackets; the decoder validates.
 type valueReader struct {
 	r     *bufio.Reader
 	limit int64
@@ -21,9 +20,8 @@ type valueReader struct {
 	size         int64
 }
 
-// next returns the next value, valid until the next call, and the line where it begins. A value
-// longer than limit comes back as nil with its size. At the end it returns io.EOF. Any other error
-// means that the rest cannot be read; line says where.
+// next returns the next value, valid until the next call, and its line. For a value that is too
+// long it returns nil and the size, at the end io.EOF. After other errors the rest cannot be read.
 func (v *valueReader) next() (value []byte, size int64, line int, err error) {
 	c, err := v.separator()
 	line = v.line
@@ -43,7 +41,7 @@ func (v *valueReader) next() (value []byte, size int64, line int, err error) {
 	return v.buf, v.size, line, nil
 }
 
-// separator reads up to the first byte of the next value and returns that byte.
+// separator reads up to the next value and returns its first byte.
 func (v *valueReader) separator() (byte, error) {
 	c, err := v.skipSpace()
 	if !v.array {
@@ -91,7 +89,7 @@ func (v *valueReader) readable(err error) error {
 	return fmt.Errorf("cannot be read: %w", err)
 }
 
-// scan reads the rest of the value that begins with c.
+// scan reads the rest of a value that begins with c.
 func (v *valueReader) scan(c byte) error {
 	depth := 0
 	for {
@@ -126,7 +124,6 @@ func (v *valueReader) scan(c byte) error {
 	}
 }
 
-// scanString reads the rest of a string up to its closing quote.
 func (v *valueReader) scanString() error {
 	for {
 		c, err := v.readByte()
@@ -143,8 +140,8 @@ func (v *valueReader) scanString() error {
 			}
 			v.keep(c)
 		case '\n':
-			// JSON writes line ends inside strings as \n. Going on would take the text outside
-			// strings for strings up to the end.
+			// A line end inside a string is invalid, and going on would swap strings and the text
+			// between them.
 			return fmt.Errorf("a string is not closed at the end of line %d", v.line-1)
 		case 0:
 			return errNUL

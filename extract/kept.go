@@ -2,17 +2,17 @@ package extract
 
 import "io"
 
-// keptAnyway is how much room for messages is kept from one to the next.
+// keptAnyway is the capacity that is reused for the next message.
 const keptAnyway = 1 << 20
 
-// kept is what is in memory of a file, or of a message of a mailbox.
+// kept is the content of a file or message in memory.
 type kept struct {
 	x    *source
 	b    []byte
 	told int64 // bytes that Options.Hold knows of
 }
 
-// grow makes room for n more bytes. Its error ends the reading.
+// grow makes room for n more bytes.
 func (k *kept) grow(n int) error {
 	if cap(k.b)-len(k.b) >= n {
 		return nil
@@ -28,8 +28,7 @@ func (k *kept) grow(n int) error {
 	return nil
 }
 
-// readAll appends what is left of r, at most limit bytes and one more. held is the error of grow,
-// err that of r.
+// readAll appends the rest of r, at most limit+1 bytes. held is an error of grow, err one of r.
 func (k *kept) readAll(r io.Reader, limit int64) (err, held error) {
 	const least = 512 // room for one read
 	if k.x.info != nil && !k.x.packed {
@@ -48,7 +47,22 @@ func (k *kept) readAll(r io.Reader, limit int64) (err, held error) {
 	return err, held
 }
 
-// drop forgets what is kept.
+// readFile reads the rest of a file, at most MaxFile bytes. It returns false after reporting an
+// error; its own error ends the reading.
+func (k *kept) readFile(r io.Reader) (ok bool, err error) {
+	failed, held := k.readAll(r, k.x.MaxFile)
+	switch {
+	case held != nil:
+		return false, held
+	case failed != nil:
+		return false, k.x.Errorf(0, "cannot be read: %v", failed)
+	case int64(len(k.b)) > k.x.MaxFile:
+		return false, k.x.Errorf(0, "file is larger than the limit of %d bytes for %s", k.x.MaxFile, formatNouns[k.x.format])
+	}
+	return true, nil
+}
+
+// drop frees the memory.
 func (k *kept) drop() {
 	if k.b = nil; k.told > 0 {
 		_ = k.x.o.Hold(-k.told) // less is never refused

@@ -7,12 +7,10 @@ import (
 	"io"
 )
 
-// errNUL is what a stream of lines ends with when an over-long line holds NUL bytes: it is binary,
-// perhaps a sparse file of any size.
+// errNUL ends streams with overlong binary lines, such as sparse files.
 var errNUL = errors.New("binary data (NUL bytes)")
 
-// lineReader gives the lines of a stream, each at most limit bytes long. Longer ones are skipped
-// and measured, not kept.
+// lineReader reads the lines of a stream. It skips and measures lines longer than limit.
 type lineReader struct {
 	r     *bufio.Reader
 	limit int64
@@ -20,8 +18,8 @@ type lineReader struct {
 	buf   []byte
 }
 
-// next returns the next line without its end, valid until the next call. A line longer than limit
-// comes back as nil with its size. At the end it returns io.EOF, or the error of the stream.
+// next returns the next line without its end, valid until the next call. For a line that is too
+// long it returns nil and the size, at the end io.EOF.
 func (l *lineReader) next() (line []byte, size int64, err error) {
 	l.buf = l.buf[:0]
 	for {

@@ -10,19 +10,16 @@ import (
 	"searchd/extract/content"
 )
 
-// certain is the line in front of each message of a mailbox, with the date as mail programs write
-// it.
+// certain matches the line in front of a message in a mailbox, with the date in its usual form.
 var certain = regexp.MustCompile(`^From \S+ +[A-Z][a-z]{2} [A-Z][a-z]{2} +\d{1,2} \d\d:\d\d(:\d\d)?( .*)? \d{4}\b`)
 
-// likely is such a line, too, where it stands behind a blank one and before a header. Else it is
-// text.
+// likely matches such a line between a blank one and a header.
 var likely = regexp.MustCompile(`^From .*\d\d:\d\d.*\d{4}`)
 
-// maxEnvelope is how many bytes of a line are looked at.
+// maxEnvelope is the length in bytes of a line that is examined.
 const maxEnvelope = 512
 
-// isEnvelope reports whether a message of a mailbox begins with line. next returns what stands
-// behind it.
+// isEnvelope reports whether a message of a mailbox begins with line; next returns what follows.
 func isEnvelope(line []byte, behindBlank bool, next func() []byte) bool {
 	if !bytes.HasPrefix(line, []byte("From ")) {
 		return false
@@ -31,14 +28,13 @@ func isEnvelope(line []byte, behindBlank bool, next func() []byte) bool {
 	return certain.Match(line) || behindBlank && likely.Match(line) && headerLine.Match(next())
 }
 
-// isMailbox reports whether a stream that begins with head is messages one after another.
+// isMailbox reports whether a stream that begins with head is a mailbox.
 func isMailbox(head []byte) bool {
 	line, rest, _ := bytes.Cut(head, []byte("\n"))
 	return isEnvelope(line, true, func() []byte { return rest })
 }
 
-// readMailbox reads a mailbox, one document per message, whose id is its Message-ID, or a hash of
-// its bytes.
+// readMailbox reads a mailbox, one document per message. Their ids are Message-IDs or hashes.
 func (x *source) readMailbox(br *bufio.Reader) error {
 	message := kept{x: x}
 	defer message.drop()
@@ -86,22 +82,17 @@ func (x *source) readMailbox(br *bufio.Reader) error {
 	}
 }
 
-// readLetter reads a file of a Maildir, which is one message: its name changes as the message is
-// read and moved, its Message-ID does not.
+// readLetter reads a message of a Maildir. Its id is the Message-ID, as the file is renamed when
+// the message is read or moved.
 func (x *source) readLetter(br *bufio.Reader) error {
 	message := kept{x: x}
 	defer message.drop()
-	err, held := message.readAll(br, x.o.MaxFile)
-	switch {
-	case held != nil:
-		return held
-	case err != nil:
-		return x.Errorf(0, "cannot be read: %v", err)
+	if ok, err := message.readFile(br); !ok {
+		return err
 	}
 	return x.letter(1, &message, int64(len(message.b)))
 }
 
-// letter emits one message of a mailbox.
 func (x *source) letter(line int, message *kept, size int64) error {
 	if size > x.o.MaxFile {
 		return x.Errorf(line, "message of %d bytes is larger than the limit of %d", size, x.o.MaxFile)
@@ -122,7 +113,5 @@ func (x *source) letter(line int, message *kept, size int64) error {
 	if why != "" {
 		return x.Errorf(line, "%s", why)
 	}
-	c.Fields["title"], c.Fields["text"] = c.Title, withoutTitle(c.Text, c.Title)
-	x.locate(c.Fields, c.Title)
-	return x.document(Document{ID: id, Fields: c.Fields, Line: line})
+	return x.entryDocument(line, id, c.Title, c.Text, c.Fields)
 }

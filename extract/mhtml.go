@@ -13,7 +13,6 @@ import (
 	"searchd/extract/web"
 )
 
-// isSavedPage reports whether a message is a web page that a browser has saved as one file.
 func (x *source) isSavedPage() bool {
 	ext := x.Ext()
 	return ext == ".mhtml" || ext == ".mht"
@@ -21,8 +20,7 @@ func (x *source) isSavedPage() bool {
 
 var errNoPage = errors.New("it has no page")
 
-// savedPage reads a page with its address. It is the first part that is HTML; the others are its
-// pictures, styles and frames.
+// savedPage reads a web page saved as one file, with its address: the first part that is HTML.
 func (x *source) savedPage(h mail.Header, body io.Reader) (content.Content, error) {
 	b, err := firstPage(h, body, x.o.MaxText)
 	if err != nil {
@@ -41,7 +39,7 @@ func (x *source) savedPage(h mail.Header, body io.Reader) (content.Content, erro
 	return c, nil
 }
 
-// firstPage returns the first part of a message that is HTML, of at most limit bytes.
+// firstPage returns the first HTML part of a message, of at most limit bytes.
 func firstPage(h mail.Header, body io.Reader, limit int64) ([]byte, error) {
 	kind, params, _ := mime.ParseMediaType(h.Get("Content-Type"))
 	if strings.HasPrefix(kind, "multipart/") && params["boundary"] != "" {

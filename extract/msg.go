@@ -43,8 +43,7 @@ const (
 	msgHidden        = 0x7ffe
 )
 
-// msg reads a message of Outlook: the same that eml gives, of the properties that a compound file
-// has of it ([MS-OXMSG]).
+// msg reads a message of Outlook ([MS-OXMSG]) like eml.
 func (x *source) msg(b []byte) (content.Content, error) {
 	f, err := office.OpenOLE(b)
 	if err != nil {
@@ -68,14 +67,12 @@ func (x *source) msg(b []byte) (content.Content, error) {
 	return c, err
 }
 
-// msgReader reads one message.
 type msgReader struct {
 	mailReader
 	f *office.OLE
 }
 
-// properties are those of a message, a receiver or an attachment: a storage with a stream for each
-// that has no fixed length.
+// properties are those of a message, a recipient or an attachment, in a storage.
 type properties struct {
 	f    *office.OLE
 	path string // of the storage, with a slash, or empty
@@ -88,7 +85,7 @@ func (p properties) stream(id int, kind string) []byte {
 	return p.f.Stream(fmt.Sprintf("%s__substg1.0_%04X%s", p.path, id, kind))
 }
 
-// fixed returns a property of fixed length, which has eight bytes.
+// fixed returns a property of fixed length.
 func (p properties) fixed(id int) (uint64, bool) {
 	b := p.f.Stream(p.path + "__properties_version1.0")
 	for at := p.head; at+16 <= len(b); at += 16 {
@@ -99,7 +96,7 @@ func (p properties) fixed(id int) (uint64, bool) {
 	return 0, false
 }
 
-// text returns the first of the properties that is a text.
+// text returns the first of the properties that exists.
 func (p properties) text(ids ...int) string {
 	for _, id := range ids {
 		if b := p.stream(id, "001F"); b != nil {
@@ -112,10 +109,9 @@ func (p properties) text(ids ...int) string {
 	return ""
 }
 
-// line returns it on one line.
 func (p properties) line(ids ...int) string { return strings.Join(strings.Fields(p.text(ids...)), " ") }
 
-// time returns a property that is a time; ok is false where it is none.
+// time returns the first of the properties that is a time.
 func (p properties) time(ids ...int) (t time.Time, ok bool) {
 	for _, id := range ids {
 		if v, ok := p.fixed(id); ok && v > 0 && v < 1<<62 {
@@ -126,7 +122,7 @@ func (p properties) time(ids ...int) (t time.Time, ok bool) {
 	return t, false
 }
 
-// person writes a name with its address.
+// person formats a name with its address.
 func person(name, address string) string {
 	switch {
 	case !strings.Contains(address, "@"), address[0] == '/', name == address: // else one of Exchange, which says nothing
@@ -137,8 +133,7 @@ func person(name, address string) string {
 	return name + " <" + address + ">"
 }
 
-// message reads the message in the storage at path, which is inside depth others. head is what mail
-// programs show above it.
+// message reads the message in the storage at path. head is the headers that mail programs show.
 func (m *msgReader) message(path string, depth int) (c content.Content, head []string, err error) {
 	p := properties{f: m.f, path: path, page: 1252, head: 32}
 	if path != "" {
@@ -189,8 +184,7 @@ func (m *msgReader) message(path string, depth int) (c content.Content, head []s
 	return c, head, nil
 }
 
-// storages returns the paths of the storages inside one whose names begin with prefix, in their
-// order.
+// storages returns the sorted paths of the storages below path whose names begin with prefix.
 func (m *msgReader) storages(path, prefix string) []string {
 	var all []string
 	for _, name := range m.f.Names {
@@ -202,7 +196,7 @@ func (m *msgReader) storages(path, prefix string) []string {
 	return all
 }
 
-// receivers replaces the names of receivers with names and addresses.
+// receivers adds addresses to the names of recipients.
 func (m *msgReader) receivers(p properties, fields map[string]string) {
 	all := map[string][]string{}
 	for _, name := range m.storages(p.path, "__recip_version1.0_") {
@@ -218,8 +212,7 @@ func (m *msgReader) receivers(p properties, fields map[string]string) {
 	}
 }
 
-// body returns the text of a message: the plain one or that of its HTML, as alternatives of mail
-// are chosen, else that of its RTF.
+// body returns the text of a message: plain or from HTML, else from RTF.
 func (m *msgReader) body(p properties) (string, error) {
 	plain := strings.TrimSpace(withoutArmor(content.Newlines(p.text(msgBody))))
 	rich := ""
@@ -248,7 +241,7 @@ func (m *msgReader) body(p properties) (string, error) {
 	return alternative(plain, rich), nil
 }
 
-// attached reads an attachment; of one that is a message it returns the text.
+// attached reads an attachment, and returns the text of an attached message.
 func (m *msgReader) attached(p properties, depth int) (string, error) {
 	if err := m.x.Ended(); err != nil {
 		return "", err
@@ -275,11 +268,10 @@ func (m *msgReader) attached(p properties, depth int) (string, error) {
 	return "", m.attachment(p.line(msgLongName, msgShortName, msgName), kind, bytes.NewReader(data))
 }
 
-// rtfStart is what the dictionary of compressed RTF begins with ([MS-OXRTFCP]).
+// rtfStart is the initial dictionary of compressed RTF ([MS-OXRTFCP]).
 const rtfStart = `{\rtf1\ansi\mac\deff0\deftab720{\fonttbl;}{\f0\fnil \froman \fswiss \fmodern \fscript \fdecor MS Sans SerifSymbolArialTimes New RomanCourier{\colortbl\red0\green0\blue0` + "\r\n" + `\par \pard\plain\f0\fs20\b\i\u\tab\tx`
 
-// unpackRTF returns RTF as it was before it was compressed, at most limit bytes; nil where it is
-// none.
+// unpackRTF decompresses RTF to at most limit bytes; nil if it is invalid.
 func unpackRTF(b []byte, limit int64) []byte {
 	if len(b) < 16 {
 		return nil

@@ -4,5 +4,4 @@ package extract
 
 import "os"
 
-// openFlags are for reading.
 const openFlags = os.O_RDONLY

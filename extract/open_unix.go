@@ -7,6 +7,5 @@ import (
 	"syscall"
 )
 
-// openFlags are for reading without waiting: a pipe that has taken the place of a file since it was
-// looked at would block for ever.
+// openFlags avoid blocking on a pipe that has replaced a file.
 const openFlags = os.O_RDONLY | syscall.O_NONBLOCK | syscall.O_NOCTTY

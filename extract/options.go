@@ -11,11 +11,11 @@ import (
 	"searchd/extract/content"
 )
 
-// Options says how to read. The zero value holds the defaults named at each field.
+// Options are options for reading. The zero value has the defaults named at each field.
 type Options struct {
-	// Format is used for files given by name and for stdin, whatever their name says. In folders it
-	// selects: files whose extension belongs to another format are skipped, and text files of
-	// unknown extension are read in this format. Auto recognises each file.
+	// Format is the format of files given by name and of stdin. In folders it selects: files with
+	// the extension of another format are skipped, text files with unknown extensions are read in
+	// it. Auto recognises each file.
 	Format Format
 
 	MaxLine     int64 // bytes of one line or record; default 4 MiB
@@ -24,44 +24,39 @@ type Options struct {
 	MaxUnpacked int64 // bytes that one gzip file or archive may unpack to; default 16 GiB
 	MaxRatio    int   // unpacked bytes per packed byte of a gzip file or archive, looked at beyond the first MiB; default 100
 
-	// IDField is the field of a record that holds its id. Default: _id, else id, else a hash of the
+	// IDField is the field of a record with its id. Default: _id, else id, else a hash of the
 	// content.
 	IDField string
-	// TextFields are the fields that hold text: at least one of them must not be empty, and CSV
-	// keeps them as strings. Default: any field that is a string, a number or a boolean counts.
+	// TextFields are the fields with text: at least one must not be empty, and CSV keeps them as
+	// strings. Default: any field with a string, a number or a boolean counts.
 	TextFields []string
-	// Delimiter separates CSV fields, an ASCII character. Default: sniffed from the first lines;
-	// tab for .tsv and .tab.
+	// Delimiter separates CSV fields. Default: guessed from the first lines; tab for .tsv and .tab.
 	Delimiter byte
 
-	// Encoding is the character set, by its name in the WHATWG's list, of texts that are not UTF-8
-	// and declare none. Default: a guess, else Windows-1252, with a warning.
+	// Encoding is the WHATWG name of the encoding of texts that are not UTF-8 and declare none.
+	// Default: a guess, else Windows-1252, with a warning.
 	Encoding string
 
-	// WholePages reads all text of HTML files. Default: their main text, without menus, teasers and
-	// the like, unless too little of a page is such.
+	// WholePages reads all text of HTML files. Default: their main text, unless it is too little.
 	WholePages bool
 
-	// Root is the folder below which the ids of whole-file documents are paths, for reading single
-	// files of it again. Files and folders given to Walk must lie in it. Default: each folder that
-	// is given, and the folder of each file that is given.
+	// Root is the folder below which the ids of whole-file documents are paths. Files and folders
+	// given to Walk must be in it. Default: each folder given, and the folder of each file given.
 	Root string
-	// Progress, if not nil, is called with the counts so far after each document and each file.
+	// Progress, if not nil, is called with the counts after each document and each file.
 	Progress func(Stats)
 
-	// Hold, if not nil, is asked before n more bytes of a whole file or a message are kept in
-	// memory, and told with a negative n that they are kept no more. Its error ends the reading.
-	// Default: as many as MaxFile allows.
+	// Hold, if not nil, is called before n more bytes are kept in memory, and with a negative n
+	// when they are freed. Its error ends the reading. Default: no limit but MaxFile.
 	Hold func(n int64) error
 
-	// Exclude names files and folders that Walk passes over where it meets them in a folder.
+	// Exclude names files and folders that Walk skips in folders.
 	Exclude []string
-	// PDF reads the text of a PDF, of which it is given all bytes; see package extract/pdf.
-	// Default: PDF is an error.
+	// PDF reads a PDF; see package extract/pdf. Default: PDF is an error.
 	PDF func(ctx context.Context, b []byte) (PDFText, error)
 
-	// Skip, if not nil, is told of each file and folder that is counted as skipped. Files that are
-	// read at the same time call it at the same time.
+	// Skip, if not nil, is called for each file and folder that is counted as skipped, perhaps
+	// concurrently.
 	Skip func(path string, why SkipKind)
 
 	FollowSymlinks bool      // read the targets of symbolic links found in folders; links given by name are always read
@@ -83,7 +78,7 @@ const (
 	defaultMaxRatio    = 100
 )
 
-// withDefaults fills in what is zero and reports every value that cannot be used.
+// withDefaults sets defaults and rejects invalid values.
 func (o Options) withDefaults() (Options, error) {
 	for _, l := range []struct {
 		name  string
@@ -122,6 +117,5 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-// ParseEncoding returns the character set of that name in the list of the WHATWG, which browsers
-// use.
+// ParseEncoding returns the encoding with a name of the WHATWG's list, which browsers use.
 func ParseEncoding(name string) (encoding.Encoding, error) { return content.ParseEncoding(name) }

@@ -18,7 +18,7 @@ import (
 	"golang.org/x/text/encoding/charmap"
 )
 
-// maxDirectory is the length in bytes of the directory of a ZIP archive, which is in memory.
+// maxDirectory limits the directory of a ZIP archive, which is in memory.
 const maxDirectory = 8 << 20
 
 var (
@@ -26,7 +26,7 @@ var (
 	errAllSpent  = errors.New("the archive unpacks to more than its limit")
 )
 
-// readArchive reads the members of an archive as the files of a folder.
+// readArchive reads the members of an archive like files of a folder.
 func (x *source) readArchive(br *bufio.Reader) error {
 	if x.left == nil {
 		left := x.o.MaxUnpacked
@@ -43,20 +43,13 @@ func (x *source) readArchive(br *bufio.Reader) error {
 	}
 	k := kept{x: x}
 	defer k.drop()
-	err, held := k.readAll(br, x.o.MaxFile)
-	switch {
-	case held != nil:
-		return held
-	case err != nil:
-		return x.Errorf(0, "cannot be read: %v", err)
-	case int64(len(k.b)) > x.o.MaxFile:
-		return x.Errorf(0, "archive is larger than the limit of %d bytes for one that is not a file of its own", x.o.MaxFile)
+	if ok, err := k.readFile(br); !ok {
+		return err
 	}
 	return x.readZIP(bytes.NewReader(k.b), int64(len(k.b)))
 }
 
-// limitedAt ends with errDirectory once more than left bytes have been read, unless left is
-// negative.
+// limitedAt fails after left bytes, unless left is negative.
 type limitedAt struct {
 	io.ReaderAt
 	left int64
@@ -146,7 +139,7 @@ func (x *source) readTAR(br *bufio.Reader) error {
 	}
 }
 
-// unpacking reads a member and ends with why beyond its limit.
+// unpacking reads a member and fails with why beyond its limit.
 type unpacking struct {
 	r     io.Reader
 	n     int64
@@ -164,7 +157,6 @@ func (u *unpacking) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// memberReader reads the members of one archive.
 type memberReader struct {
 	x     *source
 	names insideNames
@@ -172,7 +164,7 @@ type memberReader struct {
 	close io.Closer
 }
 
-// read reads one member, if it is a file that a folder would be read for.
+// read reads a member that a folder would be read for.
 func (a *memberReader) read(name string, info fs.FileInfo, open func() (io.Reader, error)) error {
 	if err := a.x.Ended(); err != nil {
 		return err
@@ -221,7 +213,6 @@ func (a *memberReader) read(name string, info fs.FileInfo, open func() (io.Reade
 	return err
 }
 
-// end reports an archive without files.
 func (a *memberReader) end() error {
 	if a.n == 0 {
 		return a.x.Errorf(0, "an archive without files")

@@ -14,17 +14,17 @@ import (
 	"searchd/extract/content"
 )
 
-// Reader reads the documents of one stream and hands each to emit as soon as it is complete.
+// Reader reads the documents of a stream and hands each to emit.
 //
-// name stands for the stream in errors and in Document.Source; with forward slashes it is the id of
+// name identifies the stream in errors and in Document.Source; with forward slashes it is the id of
 // a whole-file document, unless it is empty or "-". f overrides o.Format; if both are Auto, the
-// format is recognised by name and content. If r is an *os.File, its size and time of change are
+// format is recognised by name and content. If r is an *os.File, its size and modification time are
 // used.
 //
-// What is wrong with the input goes to fail, and reading goes on where that makes sense: after a
-// bad line with the next line. With a nil fail the first error ends the reading; warnings are
-// dropped. Reader itself returns an error only if o is not usable, ctx ends, or emit or fail
-// returns one. It does not close r, and cannot interrupt a blocked read of r when ctx ends.
+// Errors of the input go to fail, and reading continues where it can, for example with the next
+// line. With a nil fail the first error ends the reading, and warnings are dropped. Reader returns
+// an error only if o is invalid, ctx ends, or emit or fail returns one. It does not close r, and
+// cannot interrupt a blocked read.
 func Reader(ctx context.Context, r io.Reader, name string, f Format, o Options, emit func(Document) error, fail func(ItemError) error) error {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -48,7 +48,7 @@ func Reader(ctx context.Context, r io.Reader, name string, f Format, o Options, 
 	return x.read(r)
 }
 
-// source is one stream on its way to documents.
+// source is a stream that is being read.
 type source struct {
 	content.File
 	o      Options     // with defaults
@@ -81,7 +81,6 @@ func newSource(ctx context.Context, o Options, name string, stats *Stats, emit f
 	return x
 }
 
-// document hands d on.
 func (x *source) document(d Document) error {
 	if err := x.Ended(); err != nil {
 		return err
@@ -90,7 +89,7 @@ func (x *source) document(d Document) error {
 	return x.hand(d)
 }
 
-// hand hands on a document of x or of a file inside it.
+// hand emits a document of x or of a file inside it.
 func (x *source) hand(d Document) error {
 	d.Offset = x.stats.Bytes - x.before
 	if err := x.emit(d); err != nil {
@@ -107,14 +106,13 @@ func (x *source) progress() {
 	}
 }
 
-// reportLine is Report of the file.
 func (x *source) reportLine(line int, warning bool, reason string) error {
 	return x.report(ItemError{Path: x.Name, Line: line, Warning: warning, Reason: reason})
 }
 
 // report counts an error or a warning and hands it to fail. Its own error ends the reading.
 func (x *source) report(e ItemError) error {
-	// A stream that stops because the context has ended looks like a broken file; say what it is.
+	// A stream that ends because the context has ended looks damaged.
 	if err := x.Ended(); err != nil {
 		return err
 	}
@@ -132,7 +130,6 @@ func (x *source) report(e ItemError) error {
 	return e
 }
 
-// read unpacks, decodes, recognises and parses.
 func (x *source) read(r io.Reader) error {
 	defer x.progress()
 	raw := &countReader{r: content.Stoppable{R: r, Ended: x.Ended}, total: &x.stats.Bytes}
@@ -179,8 +176,7 @@ func (x *source) read(r io.Reader) error {
 	return fmt.Errorf("extract: no reader for format %v", x.format)
 }
 
-// blank reports whether the stream ends before there is anything but white space in it, as far as
-// the buffer goes.
+// blank reports whether the stream has only white space and fits into the buffer.
 func blank(br *bufio.Reader) bool {
 	for {
 		head, _ := br.Peek(br.Buffered())
@@ -193,14 +189,13 @@ func blank(br *bufio.Reader) bool {
 	}
 }
 
-// recognise settles x.format. skip means that the stream is not to be read, for a reason that has
-// been reported if it needed to be.
+// recognise sets x.format. skip means that the stream is not read, which has been reported if
+// necessary.
 func (x *source) recognise(br *bufio.Reader) (skip bool, err error) {
 	if x.format != Auto && !x.quiet {
 		return false, nil
 	}
-	// A full buffer would make a slow pipe wait for long; a few kilobytes are enough to recognise
-	// all formats.
+	// Filling the buffer would block on a slow pipe; a few kilobytes are enough.
 	_, readErr := br.Peek(4096)
 	head, _ := br.Peek(br.Buffered())
 	ended := errors.Is(readErr, context.Canceled) && len(head) > 0 // by whoever feeds a pipe: it comes again after what has arrived

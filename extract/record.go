@@ -14,8 +14,7 @@ import (
 // maxID is the longest id, in bytes.
 const maxID = 512
 
-// record emits the document of one record, or reports why it is none. It takes the id out of
-// fields.
+// record emits the document of a record, or reports why it is invalid.
 func (x *source) record(line int, fields map[string]any) error {
 	id, err := takeID(fields, x.o.IDField)
 	if err != nil {
@@ -33,8 +32,20 @@ func (x *source) record(line int, fields map[string]any) error {
 	return x.document(Document{ID: id, Fields: fields, Line: line})
 }
 
-// takeID removes the id from fields and returns it; empty if there is none and none was asked for
-// by name.
+// entryDocument emits an entry of a file, such as a note, with its id or else a hash.
+func (x *source) entryDocument(line int, id, title, text string, fields map[string]any) error {
+	fields["title"] = title
+	if text = withoutTitle(text, title); text != "" || x.format != VCF && x.format != ICS {
+		fields["text"] = text
+	}
+	x.locate(fields, title)
+	if id == "" || len(id) > maxID || strings.ContainsFunc(id, notInID) {
+		id = contentID(fields, "")
+	}
+	return x.document(Document{ID: id, Fields: fields, Line: line})
+}
+
+// takeID removes the id from fields and returns it; empty if there is none.
 func takeID(fields map[string]any, name string) (string, error) {
 	asked := name != ""
 	if !asked {
@@ -71,11 +82,10 @@ func takeID(fields map[string]any, name string) (string, error) {
 	return id, nil
 }
 
-// notInID is for characters that an id must not hold.
 func notInID(r rune) bool { return unicode.IsControl(r) || r == unicode.ReplacementChar }
 
-// contentID returns the first 16 bytes, in hex, of the SHA-256 of fields as JSON with sorted keys,
-// and of the path of the file, if it has one: equal records of two files are two documents.
+// contentID returns a hash of fields and of the path of the file: equal records of two files are
+// two documents.
 func contentID(fields map[string]any, path string) string {
 	b, err := json.Marshal(fields)
 	if err != nil { // cannot happen: fields hold only what JSON can hold

@@ -1,6 +1,5 @@
 package extract
 
-// Version is the number of what this package reads of files. It is raised whenever a file gives
-// other documents than before, so that whoever has kept what an earlier version gave knows that the
-// file is to be read again although it has not changed.
+// Version changes whenever files yield other documents than before, so that callers read unchanged
+// files again.
 const Version = 18

@@ -14,29 +14,26 @@ import (
 	"searchd/extract/content"
 )
 
-// maxDepth is the number of folders inside one another that Walk enters.
+// maxDepth is the depth of folders that Walk enters.
 const maxDepth = 128
 
-// junk are folders and files that no one means to search.
+// junk are files and folders that nobody means to search.
 var junk = map[string]bool{
 	"node_modules": true, "__macosx": true, "__pycache__": true, "thumbs.db": true, "desktop.ini": true, "$recycle.bin": true, "system volume information": true,
 }
 
-// Walk reads files and folders in the order of paths, folders in the order of their names, and
-// stdin for the path "-".
+// Walk reads files and folders in the order of paths, folders in the order of names, and stdin for
+// "-".
 //
-// The id of a whole-file document is its path below the folder that was given (or below o.Root),
-// with forward slashes, or, of a file given by name, its name; what an id cannot hold of it is
-// written as in quotes of Go, as \xe9, and of one beyond 512 bytes the end stands behind a hash.
-// Two files of one run with the same id are an error, the second one; a file that is given twice is
-// read once.
+// The id of a whole-file document is its path below the folder given (or o.Root) with forward
+// slashes, or the name of a file given by name. Control characters and invalid UTF-8 are escaped as
+// in Go strings; ids beyond 512 bytes are shortened and prefixed with a hash. The second of two
+// files with the same id is an error; a file that is given twice is read once.
 //
-// In folders, names that begin with a dot, other programs' litter such as node_modules, folders
-// that a browser saved beside a page, files of unknown type, and symbolic links are skipped; files
-// of nothing but white space are counted as empty. What is given by name is always read: a hidden
-// file, the target of a link, a file of unknown type if o.Format says how. Only regular files are
-// opened; pipes, devices, sockets, and what cannot be read go to fail. See Reader for fail and the
-// error returned.
+// In folders it skips names that begin with a dot, litter such as node_modules, the folders that
+// browsers save beside pages, files of unknown type, and symbolic links; files without text are
+// counted as empty. Files given by name are always read. Only regular files are opened; other ones
+// are errors. See Reader for fail and the error returned.
 func Walk(ctx context.Context, paths []string, o Options, emit func(Document) error, fail func(ItemError) error) (Stats, error) {
 	w := &walker{ended: ctx.Err, o: o, fail: fail}
 	w.each = func(f File) error {
@@ -47,9 +44,8 @@ func Walk(ctx context.Context, paths []string, o Options, emit func(Document) er
 	return w.stats, err
 }
 
-// Files finds what Walk would read, in the same order, and hands it to each instead of reading it.
-// Its counts are of folders, of what was skipped by its name, and of what cannot be read for what
-// it is.
+// Files finds the files that Walk would read, in the same order, and hands them to each. It counts
+// folders and files skipped by name, and reports what cannot be read for its type.
 func Files(ctx context.Context, paths []string, o Options, each func(File) error, fail func(ItemError) error) (Stats, error) {
 	w := &walker{ended: ctx.Err, o: o, fail: fail, each: each}
 	err := w.walk(paths)
@@ -69,7 +65,7 @@ type walker struct {
 	visited map[string]bool    // with FollowSymlinks: real paths of the folders entered
 }
 
-// owner is what has brought an id.
+// owner is the path that contains an id.
 type owner struct {
 	given string // the path
 	base  string // the folder below which the id is a path
@@ -104,7 +100,7 @@ func (w *walker) errorf(path, format string, args ...any) error {
 	return x.reportLine(0, false, fmt.Sprintf(format, args...))
 }
 
-// start reads what was given by name.
+// start reads a path that was given.
 func (w *walker) start(path string) error {
 	if path == "-" {
 		if w.o.Stdin == nil {
@@ -129,8 +125,7 @@ func (w *walker) start(path string) error {
 	return w.file(path, rel, info, false)
 }
 
-// below sets w.base and returns the path of what was given by name below it, with forward slashes;
-// empty for the root itself.
+// below sets w.base and returns the path below it with forward slashes; empty for the root itself.
 func (w *walker) below(path string, isDir bool) (string, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
@@ -157,7 +152,7 @@ func (w *walker) below(path string, isDir bool) (string, error) {
 	return filepath.ToSlash(rel), nil
 }
 
-// cause strips the path from an error of package os: ItemError names it already.
+// cause removes the path from an error of package os, as ItemError names it.
 func cause(err error) error {
 	var pathErr *fs.PathError
 	if errors.As(err, &pathErr) {
@@ -166,7 +161,7 @@ func cause(err error) error {
 	return err
 }
 
-// folder reads the folder at path; rel is its path below the root, empty for the root itself.
+// folder reads a folder; rel is its path below the root.
 func (w *walker) folder(path, rel string, depth int) error {
 	if err := w.ended(); err != nil {
 		return err
@@ -208,14 +203,13 @@ func (w *walker) folder(path, rel string, depth int) error {
 	return nil
 }
 
-// Ignores reports whether files and folders of that name, without a path, are passed over in
-// folders: hidden ones, backups of editors, other programs' litter.
+// Ignores reports whether files and folders with that name are skipped in folders: hidden ones,
+// editor backups, litter of other programs.
 func (o Options) Ignores(name string) bool {
 	return strings.HasPrefix(name, ".") && !o.Hidden || name == ".git" || junk[strings.ToLower(name)] || strings.HasSuffix(name, "~") ||
 		strings.HasPrefix(name, "~$") // Word's, beside an open document
 }
 
-// entry reads one entry of a folder.
 func (w *walker) entry(path, rel string, e fs.DirEntry, depth int) error {
 	name := e.Name()
 	switch {
@@ -245,11 +239,9 @@ func (w *walker) entry(path, rel string, e fs.DirEntry, depth int) error {
 	return w.file(path, name, info, true)
 }
 
-// besidePage is the end of the name of the folder in which a browser puts the pictures, styles and
-// frames of a page that it saves.
+// besidePage are endings of folders in which browsers save the resources of a page.
 var besidePage = []string{"_files", "-Dateien", "_fichiers", "_archivos"}
 
-// isBesidePage reports whether a folder is one of these, beside its page.
 func isBesidePage(folder string) bool {
 	for _, end := range besidePage {
 		page, ok := strings.CutSuffix(folder, end)
@@ -265,7 +257,6 @@ func isBesidePage(folder string) bool {
 	return false
 }
 
-// skip counts what is passed over.
 func (w *walker) skip(path string, why SkipKind) error {
 	w.stats.Skipped++
 	if w.o.Skip != nil {
@@ -278,8 +269,7 @@ func (w *walker) excluded(info fs.FileInfo) bool {
 	return slices.ContainsFunc(w.exclude, func(e os.FileInfo) bool { return os.SameFile(e, info) })
 }
 
-// file hands one file on; id is that of its document if it is a whole-file one. In a folder files
-// of unknown type are skipped.
+// file hands on a file; id is that of its document.
 func (w *walker) file(path, id string, info fs.FileInfo, inFolder bool) error {
 	if err := w.ended(); err != nil {
 		return err
@@ -323,7 +313,7 @@ func (w *walker) file(path, id string, info fs.FileInfo, inFolder bool) error {
 	return w.each(f)
 }
 
-// sibling returns the file of the same id below another folder.
+// sibling returns the file with the same id below another folder.
 func (w *walker) sibling(f File, base string) File {
 	f.Path, f.within = filepath.Join(base, filepath.FromSlash(f.ID)), ""
 	return f

@@ -21,26 +21,20 @@ import (
 	"searchd/extract/web"
 )
 
-// isBinary is for formats whose files may hold NUL bytes.
+// isBinary are the formats whose files may hold NUL bytes.
 var isBinary = map[Format]bool{PDF: true, DOCX: true, EPUB: true, ODF: true, PPTX: true, XLSX: true, XLS: true, MSG: true}
 
-// readWhole reads a file that is one document.
+// readWhole reads a file with one document.
 func (x *source) readWhole(br *bufio.Reader) error {
 	if x.info != nil && !x.packed && x.info.Size() > x.o.MaxFile {
 		return x.Errorf(0, "file of %d bytes is larger than the limit of %d for %s", x.info.Size(), x.o.MaxFile, formatNouns[x.format])
 	}
 	k := kept{x: x}
 	defer k.drop()
-	err, held := k.readAll(br, x.o.MaxFile)
-	b := k.b
-	switch {
-	case held != nil:
-		return held
-	case err != nil:
-		return x.Errorf(0, "cannot be read: %v", err)
-	case int64(len(b)) > x.o.MaxFile:
-		return x.Errorf(0, "file is larger than the limit of %d bytes for %s", x.o.MaxFile, formatNouns[x.format])
+	if ok, err := k.readFile(br); !ok {
+		return err
 	}
+	b := k.b
 	if bytes.HasPrefix(b, []byte("%PDF-")) && x.format != PDF {
 		return x.Errorf(0, "a PDF under the name of %s; call it .pdf, or say --format pdf", formatNouns[x.format])
 	}
@@ -59,7 +53,7 @@ func (x *source) readWhole(br *bufio.Reader) error {
 	return x.whole(c, size)
 }
 
-// readers are the formats of files that are one document, but for those that readers of x read.
+// readers are the formats with one document that need only the file.
 var readers = map[Format]func(*content.File, []byte) (content.Content, error){
 	DOCX: office.DOCX, PPTX: office.PPTX, XLSX: office.XLSX, XLS: office.XLS, ODF: office.ODF, EPUB: office.EPUB, RTF: office.RTF,
 	HTML: web.Page, Markdown: notes.Markdown, IPYNB: notes.Notebook, Canvas: notes.Canvas, OPML: notes.Outline, Text: markup.Text,
@@ -78,7 +72,7 @@ func (x *source) parse(b []byte) (content.Content, error) {
 	return readers[x.format](&x.File, b)
 }
 
-// whole emits the document of a whole file of size bytes.
+// whole emits the document of a file of size bytes.
 func (x *source) whole(c content.Content, size int) error {
 	fields := c.Fields
 	if fields == nil {
@@ -108,8 +102,7 @@ func (x *source) whole(c content.Content, size int) error {
 	return x.document(Document{ID: id, Fields: fields, Blocks: content.Moved(c.Blocks, len(c.Text)-len(text))})
 }
 
-// locate says in fields where the document comes from: its path and, without a title of its own,
-// the name of the file.
+// locate sets the path, and the file name as title if there is none.
 func (x *source) locate(fields map[string]any, title string) {
 	if title == "" {
 		fields["title"] = readable(x.Stem())
@@ -117,8 +110,7 @@ func (x *source) locate(fields map[string]any, title string) {
 	fields["path"] = readable(cmp.Or(x.id, filepath.ToSlash(x.Name)))
 }
 
-// wholeID returns the id of the document of a file: its path, with what an id cannot hold as in
-// quotes of Go. Of one that is too long it is the end, behind a hash of all of it.
+// wholeID returns the id for the path of a file. Long ones are shortened and prefixed with a hash.
 func wholeID(path string) string {
 	id := readable(path)
 	if len(id) <= maxID {
@@ -129,8 +121,7 @@ func wholeID(path string) string {
 	return front + strings.TrimLeftFunc(id[len(id)-maxID+len(front):], func(r rune) bool { return r == utf8.RuneError })
 }
 
-// readable returns the name of a file as text: bytes that are not UTF-8 and control characters,
-// which it may hold, as \xe9 and \n.
+// readable escapes control characters and invalid UTF-8 in a file name, as \n and \xe9.
 func readable(name string) string {
 	if utf8.ValidString(name) && strings.IndexFunc(name, unicode.IsControl) < 0 {
 		return name
@@ -149,9 +140,8 @@ func readable(name string) string {
 	return b.String()
 }
 
-// withoutTitle takes the title off the front of text, where it stands as a block of its own: it is
-// a field already, and would be searched and shown twice. A text that is nothing but its title is
-// kept.
+// withoutTitle removes the title from the front of text, as it is a field of its own. A text that
+// is only its title is kept.
 func withoutTitle(text, title string) string {
 	rest, ok := strings.CutPrefix(text, title+"\n\n")
 	if rest = strings.TrimLeft(rest, "\n"); !ok || title == "" || !content.HasText(rest) {
@@ -160,7 +150,6 @@ func withoutTitle(text, title string) string {
 	return rest
 }
 
-// pdf reads the text of a PDF.
 func (x *source) pdf(b []byte) (content.Content, error) {
 	if x.readPDF == nil {
 		return content.Content{}, x.Reject("PDF is not read here; convert it to text first, for example with pdftotext")

@@ -2,7 +2,7 @@ package content
 
 import "fmt"
 
-// BlockKind is what a block of a text is.
+// BlockKind is the kind of a block.
 type BlockKind uint8
 
 const (
@@ -24,15 +24,11 @@ func (k BlockKind) String() string {
 	return fmt.Sprintf("BlockKind(%d)", uint8(k))
 }
 
-// whole reports whether a block of that kind may hold blank lines.
 func (k BlockKind) whole() bool { return k == Code || k == Table }
 
-// Block is a part of the text of a document that is read as a whole: bytes [Start, End) of it, at
-// character boundaries.
-//
-// The blocks of a document stand in the order of its text and do not overlap; between two of them
-// there is nothing but white space. The section of a block is given by the headings before it: the
-// nearest one of each level below that of the nearer ones.
+// Block is a unit of a document's text: bytes [Start, End). Blocks are in the order of the text, do
+// not overlap, and have only white space between them. The headings before a block give its
+// section.
 type Block struct {
 	Kind       BlockKind
 	Level      int    // of a heading or an item; 0 for others
@@ -42,12 +38,10 @@ type Block struct {
 	Page       int    // number of the page or slide on which it begins; 0 where the format has none
 }
 
-// maxBlocks is the number of blocks that are noted of a text. What is behind them belongs to the
-// last one.
+// maxBlocks limits the blocks of a text; the last one holds the rest.
 const maxBlocks = 1 << 18
 
-// Moved returns the blocks of a text of which the first n bytes have been taken off; those that lay
-// there are dropped.
+// Moved returns the blocks of a text whose first n bytes were removed.
 func Moved(blocks []Block, n int) []Block {
 	kept := blocks[:0]
 	for _, b := range blocks {

@@ -147,8 +147,7 @@ func (t *Builder) Len() int { return t.b.Len() }
 
 func (t *Builder) String() string { return t.b.String() }
 
-// notSpace reports whether r is no white space. The no-break space is white space, as HTML uses it
-// for layout.
+// notSpace treats the no-break space as white space, as HTML uses it for layout.
 func notSpace(r rune) bool {
 	if r < utf8.RuneSelf {
 		return r != ' ' && r != '\t' && r != '\n' && r != '\r' && r != '\f' && r != '\v'

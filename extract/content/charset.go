@@ -19,7 +19,7 @@ import (
 // BOM is the byte order mark of UTF-8.
 const BOM = "\xef\xbb\xbf"
 
-// boms in the order in which they must be tried: that of UTF-32LE begins with that of UTF-16LE.
+// boms are in the order to try: the mark of UTF-32LE begins with that of UTF-16LE.
 var boms = []struct {
 	mark string
 	enc  encoding.Encoding // nil for UTF-8
@@ -31,7 +31,7 @@ var boms = []struct {
 	{"\xfe\xff", unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM)},
 }
 
-// SkipBOM drops a byte order mark, if there is one, and decodes UTF-16 and UTF-32 on the way.
+// SkipBOM drops a byte order mark and decodes UTF-16 and UTF-32.
 func SkipBOM(r *bufio.Reader) (_ *bufio.Reader, marked bool) {
 	head, _ := r.Peek(4) // a read error comes again at the next read
 	for _, b := range boms {
@@ -47,7 +47,7 @@ func SkipBOM(r *bufio.Reader) (_ *bufio.Reader, marked bool) {
 	return r, false
 }
 
-// WholeRunes returns b without the character at its end that is cut off.
+// WholeRunes returns b without a character that is cut off at its end.
 func WholeRunes(b []byte) []byte {
 	for n := 1; n < utf8.UTFMax && n <= len(b); n++ {
 		if end := b[len(b)-n:]; utf8.RuneStart(end[0]) {
@@ -60,8 +60,8 @@ func WholeRunes(b []byte) []byte {
 	return b
 }
 
-// LooksUTF16 tells by the beginning of a stream whether it is in UTF-16; nil if not. patient says
-// that the first letters need not be ASCII.
+// LooksUTF16 returns the UTF-16 encoding of a stream, nil if it is in another. If patient is set,
+// the first letters need not be ASCII.
 func LooksUTF16(br *bufio.Reader, patient bool) encoding.Encoding {
 	head, _ := br.Peek(4)
 	if !patient && bytes.IndexByte(head, 0) < 0 { // one must not wait for more of records
@@ -92,7 +92,6 @@ func LooksUTF16(br *bufio.Reader, patient bool) encoding.Encoding {
 	return best
 }
 
-// allReadable reports whether b, which may end within a character, decodes to text.
 func allReadable(b []byte, enc encoding.Encoding) bool {
 	s, err := Decode(b, enc)
 	return err == nil && !strings.ContainsFunc(strings.TrimSuffix(s, "\uFFFD"), func(r rune) bool {
@@ -102,8 +101,7 @@ func allReadable(b []byte, enc encoding.Encoding) bool {
 
 func isPlain(b byte) bool { return ' ' <= b && b < 0x7f || b == '\t' || b == '\n' || b == '\r' }
 
-// ParseEncoding returns the character set of that name in the list of the WHATWG, which browsers go
-// by.
+// ParseEncoding returns the encoding with a name of the WHATWG's list, which browsers use.
 func ParseEncoding(name string) (encoding.Encoding, error) {
 	enc, err := htmlindex.Get(name)
 	if err != nil || enc == encoding.Replacement {
@@ -112,14 +110,11 @@ func ParseEncoding(name string) (encoding.Encoding, error) {
 	return enc, nil
 }
 
-// Decoder turns bytes that should be UTF-8 into a valid string, piece by piece.
+// Decoder converts bytes to valid UTF-8, piece by piece.
 //
-// A piece that is not valid UTF-8 is taken for the character set that the first such piece seems to
-// be in, Windows-1252 (a superset of the printable Latin-1) if that cannot be told, as long as the
-// stream has shown no non-ASCII character in valid UTF-8 before, and as long as it holds fewer of
-// these than of bad bytes: a letter and a sign behind it, as in Spa\xdf\x93, are one in UTF-8 by
-// chance. Options.Encoding takes the place of a guess. Otherwise it is damaged UTF-8 and each run
-// of bad bytes becomes one U+FFFD.
+// A piece that is not valid UTF-8 is decoded from the encoding that the first such piece seems to
+// have, Windows-1252 by default. If the stream has shown valid multi-byte characters before, or has
+// more of them than bad bytes, it is damaged UTF-8, and each run of bad bytes becomes one U+FFFD.
 type Decoder struct {
 	sawUTF8 bool              // a multi-byte character has been seen
 	guess   Guess             // has been made, and said, before; its zero value: none has
@@ -128,7 +123,7 @@ type Decoder struct {
 	Escaped bool              // enc writes all it has with ASCII and escapes
 }
 
-// NewDecoder returns one for the encoding of that name, which may be empty.
+// NewDecoder returns a decoder; a name that is not empty replaces the guess.
 func NewDecoder(name string) Decoder {
 	if name == "" {
 		return Decoder{}
@@ -144,7 +139,7 @@ func NewDecoder(name string) Decoder {
 	return Decoder{Enc: enc, Escaped: canonical == "iso-2022-jp"}
 }
 
-// Text returns b as a string and, if it is not exactly b, a warning.
+// Text returns b as a string, with a warning if it had to change.
 func (d *Decoder) Text(b []byte) (s, warning string) {
 	bad, multi := ScanUTF8(b)
 	legacy := (bad > multi || d.Escaped && bytes.IndexByte(b, 0x1b) >= 0) && !d.sawUTF8 && !d.Strict
@@ -168,7 +163,7 @@ func (d *Decoder) Text(b []byte) (s, warning string) {
 	return strings.ToValidUTF8(string(b), "\uFFFD"), fmt.Sprintf("invalid UTF-8: %s replaced by U+FFFD", Plural(bad, "byte"))
 }
 
-// ScanUTF8 counts the bytes of b that are not UTF-8, and the characters of several bytes that are.
+// ScanUTF8 counts the invalid bytes of b and its multi-byte characters.
 func ScanUTF8(b []byte) (bad, multi int) {
 	for i := 0; i < len(b); {
 		if b[i] < utf8.RuneSelf {

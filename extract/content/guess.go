@@ -14,14 +14,13 @@ import (
 	"golang.org/x/text/encoding/charmap"
 )
 
-// Guess is the character set that a text seems to be in.
+// Guess is the probable encoding of a text.
 type Guess struct {
 	Enc        encoding.Encoding
 	name       string
 	Confidence int // percent; 0 for what is assumed where nothing can be told
 }
 
-// windows1252 is assumed of a text of which nothing can be told.
 var windows1252 = Guess{Enc: charmap.Windows1252, name: "Windows-1252 (Latin-1)"}
 
 func (g Guess) String() string {
@@ -36,16 +35,15 @@ const (
 	minMarks   = 8        // letters beyond ASCII from which another Latin alphabet than the Western one can be told
 )
 
-// supersets are the character sets that are read in the place of others, as browsers do it, since
-// they have more of what is found in texts.
+// supersets are the encodings that browsers use in place of others.
 var supersets = map[string]string{
 	"iso-8859-1": "windows-1252", "iso-8859-2": "windows-1250", "iso-8859-7": "windows-1253", "iso-8859-8-i": "windows-1255", "iso-8859-8": "windows-1255",
 	"iso-8859-9": "windows-1254", "gb2312": "gb18030", "gb-18030": "gb18030", "cp932": "shift_jis", "cp949": "euc-kr",
 }
 
-// GuessCharset returns the character set of b, which is not UTF-8. Texts of one script are told by
-// mozilla, also short ones; Latin alphabets, for which the letters of a language matter, by icu. A
-// guess by which b has characters that no text has is none.
+// GuessCharset guesses the encoding of b, which is not UTF-8. The detector mozilla is good at
+// scripts, also of short texts; icu at Latin alphabets, where the letters of a language matter. A
+// guess that decodes to control characters is dropped.
 func GuessCharset(b []byte) Guess {
 	if len(b) > maxGuessed {
 		b = b[:maxGuessed]
@@ -84,8 +82,7 @@ func GuessCharset(b []byte) Guess {
 	return windows1252
 }
 
-// newGuess reports false for a character set that texts are not written in, and where b cannot be
-// in it.
+// newGuess reports false for unusual encodings and those that b cannot be in.
 func newGuess(name string, confidence int, b []byte) (Guess, bool) {
 	name = strings.ToLower(name)
 	if s, ok := supersets[name]; ok {
@@ -105,7 +102,7 @@ func newGuess(name string, confidence int, b []byte) (Guess, bool) {
 	return Guess{enc, name, min(confidence, 99)}, true
 }
 
-// tornAsWestern reports whether b, read as Windows-1252, has signs within words, as in Za¿ó³æ.
+// tornAsWestern reports whether b as Windows-1252 has signs within words, as in Za¿ó³æ.
 func tornAsWestern(b []byte) bool {
 	s, _ := Decode(b, charmap.Windows1252) // which has a character for each byte
 	return len(signInWord.FindAllStringIndex(s, 2)) == 2
@@ -113,7 +110,7 @@ func tornAsWestern(b []byte) bool {
 
 var signInWord = regexp.MustCompile(`\pL[¡-¬®-¿×÷]\pL`)
 
-// isLatin reports whether most letters beyond ASCII of b are Latin.
+// isLatin reports whether most non-ASCII letters of b are Latin.
 func isLatin(g Guess, b []byte) bool {
 	s, _ := Decode(b, g.Enc) // which newGuess has done
 	latin, others := 0, 0
@@ -129,7 +126,7 @@ func isLatin(g Guess, b []byte) bool {
 	return latin >= others
 }
 
-// IsCharmap reports whether the character set of that name has one byte for each character.
+// IsCharmap reports whether the encoding of that name has one byte per character.
 func IsCharmap(name string) bool {
 	enc, err := ParseEncoding(name)
 	_, ok := enc.(*charmap.Charmap)

@@ -6,12 +6,11 @@ import (
 	"time"
 )
 
-// written is a date, with or without a time of day, as YAML, SQL, Python and generators of sites
-// write it: 2024-01-15 10:00:00 +0100, 2024/1/5.
+// written matches dates as YAML, SQL, Python and site generators write them: 2024-01-15 10:00:00
+// +0100, 2024/1/5.
 var written = regexp.MustCompile(`^(\d{4})([-/])(\d{1,2})([-/])(\d{1,2})(?:(?:[Tt]|[ \t]+)(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?[ \t]*(Z|z|UTC|GMT|[+-]\d{1,2}(?::?\d{2})?)?)?$`)
 
-// StandardTime returns s, if it is a date, as RFC 3339 has it, in UTC where it names no zone;
-// anything else as it is.
+// StandardTime returns a date as RFC 3339 has it, in UTC by default, and other strings unchanged.
 func StandardTime(s string) string {
 	m := written.FindStringSubmatch(s)
 	if m == nil || m[2] != m[4] {
@@ -44,7 +43,7 @@ func StandardTime(s string) string {
 	return out
 }
 
-// StandardTimes writes the dates in fields, and in lists and objects in them, as RFC 3339 has them.
+// StandardTimes applies StandardTime to all strings in v.
 func StandardTimes(v any) any {
 	switch v := v.(type) {
 	case string:

@@ -5,11 +5,10 @@ import (
 	"strings"
 )
 
-// maxTitle is the length in bytes beyond which a first line is taken for text rather than for a
-// title.
+// maxTitle is the length in bytes of the longest title.
 const maxTitle = 120
 
-// TitleLine returns the first line that is not blank, or nothing if that is too long for a title.
+// TitleLine returns the first line that is not blank, nothing if it is too long for a title.
 func TitleLine(s string) string {
 	for line := range strings.Lines(s) {
 		if line = strings.TrimSpace(line); line != "" && len(line) <= maxTitle {
@@ -21,8 +20,8 @@ func TitleLine(s string) string {
 	return ""
 }
 
-// OwnTitle is TitleLine for a file that has a name to be called by: nothing where the first line
-// says less than that, as the words that open a letter do, or the first message of a chat.
+// OwnTitle is TitleLine for files whose name is a better title than the salutation of a letter or
+// the first message of a chat.
 func OwnTitle(s string) string {
 	title := TitleLine(s)
 	if salutation.MatchString(title) || isChat(s) {
@@ -31,8 +30,7 @@ func OwnTitle(s string) string {
 	return title
 }
 
-// salutation is for the words that open a letter, in the languages that such files are written in
-// most often.
+// salutation matches the salutations of letters.
 var salutation = regexp.MustCompile(`(?i)^(?:` +
 	`(?:dear|to whom it may concern|sehr geehrte[rs]?|liebe[rs]?|werte[rs]?|geachte|beste|ch[eè]re?s?|madame|monsieur|mesdames|messieurs|estimad[oa]s?|querid[oa]s?|` +
 	`prezad[oa]s?|car[aoei]|gentil[ei](?:ssim[aoei])?|egregi[oa]?|spettabile|szanown[aeiy]|drog[aeiy]|уважаем\pL+|дорог\pL+)(?:\pZ[^,:!]{0,80})?[,:!，]` +
@@ -41,13 +39,12 @@ var salutation = regexp.MustCompile(`(?i)^(?:` +
 	`здравствуйте|привет)(?:\pZ[^,:!]{0,60})?,` +
 	`)$`)
 
-// chatLine is the beginning of a line of WhatsApp and other programs for messages, as they export
-// it: a day, a time, and who says it.
+// chatLine matches the beginning of an exported chat message: date, time and author.
 var chatLine = regexp.MustCompile(`^[\x{200e}\x{202f}]*(?:` +
 	`\[?\d{1,4}[./-]\d{1,2}[./-]\d{1,4},?\pZ\d{1,2}[:.]\d{2}(?:[:.]\d{2})?(?:\pZ?[AaPp]\.?[Mm]\.?)?(?:\]|\pZ[-–])\pZ` +
 	`|(?:\d{4}-\d\d-\d\d[ T])?\[?\d{1,2}:\d{2}(?::\d{2})?\]?[ \t]+<[^<>]{1,60}>[ \t])`)
 
-// isChat reports whether s begins with a message that somebody says, or with two lines of a chat.
+// isChat reports whether s begins with a message and its author, or with two lines of a chat.
 func isChat(s string) bool {
 	lines := 0
 	for line := range strings.Lines(s) {

@@ -8,9 +8,9 @@ import (
 
 var decimal = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?$`)
 
-// Typed returns s as a bool or a number where s is written like one, else s itself. 007, +1, 1e5,
-// NaN and numbers of more than 15 digits are codes, versions and telephone numbers more often than
-// quantities, and stay strings.
+// Typed returns s as a bool or a number if it is written like one. 007, +1, 1e5, NaN and numbers of
+// more than 15 digits stay strings: they are codes and telephone numbers more often than
+// quantities.
 func Typed(s string) any {
 	switch s {
 	case "true", "TRUE", "True":
@@ -28,8 +28,7 @@ func Typed(s string) any {
 	return v
 }
 
-// IsText reports whether head holds no NUL and few other control characters. Bytes that are not
-// UTF-8 are allowed: old files use other character sets.
+// IsText reports whether head has no NUL and few other control characters. It need not be UTF-8.
 func IsText(head []byte) bool {
 	control := 0
 	for i := 0; i < len(head); {

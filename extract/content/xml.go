@@ -6,14 +6,13 @@ import (
 	"io"
 )
 
-// maxTag is the length in bytes of one tag of XML.
 const maxTag = 1 << 20
 
-// ErrTag is the error for a tag of more than maxTag bytes.
+// ErrTag is the error for a tag of XML that is too long.
 var ErrTag = fmt.Errorf("a tag is longer than %d bytes", maxTag)
 
-// TagLimit refuses tags of more than maxTag bytes, whose attributes would take many times their
-// length.
+// TagLimit rejects tags of more than maxTag bytes, whose attributes would take many times their
+// length in memory.
 type TagLimit struct {
 	R     io.Reader
 	in    bool // a tag

@@ -12,17 +12,16 @@ import (
 	"searchd/extract/content"
 )
 
-// markups take the markup off plain texts that have some, lightly and line by line, by the
-// extension of the file. Line ends are LF.
+// markups remove the markup of texts by extension. Line ends are LF.
 var markups = map[string]func(string) content.Content{
 	".org": orgText, ".rst": rstText, ".adoc": adocText, ".asciidoc": adocText, ".tex": texText, ".srt": subtitles, ".vtt": subtitles,
 }
 
-// maxMarkedLine is the length in bytes from which a line is kept as it stands: on long ones the
-// expressions may take quadratic time.
+// maxMarkedLine is the length in bytes from which a line is kept as it is: the expressions may take
+// quadratic time.
 const maxMarkedLine = 4 << 10
 
-// plainLines collects the lines of a text without its markup.
+// plainLines collects lines without markup.
 type plainLines struct {
 	out   []string
 	start time.Time
@@ -30,7 +29,7 @@ type plainLines struct {
 	spent bool // the time for the file
 }
 
-// raw reports whether l is a line that is to be kept as it stands.
+// raw reports whether a line must be kept as it is.
 func (p *plainLines) raw(l string) bool {
 	if p.n++; p.n%64 == 1 && !p.spent {
 		if p.n == 1 {
@@ -41,7 +40,7 @@ func (p *plainLines) raw(l string) bool {
 	return p.spent || len(l) > maxMarkedLine
 }
 
-// line adds a line; of blank ones, one.
+// line adds a line, and drops repeated blank ones.
 func (p *plainLines) line(l string) {
 	l = strings.TrimRight(l, " \t")
 	if l != "" || len(p.out) > 0 && p.out[len(p.out)-1] != "" {
@@ -49,7 +48,7 @@ func (p *plainLines) line(l string) {
 	}
 }
 
-// block adds a line that stands alone, as headings do.
+// block adds a line between blank ones.
 func (p *plainLines) block(l string) {
 	p.line("")
 	p.line(l)
@@ -69,7 +68,7 @@ var (
 	orgDate     = regexp.MustCompile(`\d{4}-\d\d-\d\d`)
 )
 
-// orgText reads Org: its keywords title, author, date and filetags are fields.
+// orgText reads Org; the keywords title, author, date and filetags become fields.
 func orgText(s string) content.Content {
 	c := content.Content{Fields: map[string]any{}}
 	var p plainLines
@@ -121,8 +120,7 @@ func orgText(s string) content.Content {
 	return c
 }
 
-// orgDrawer returns how many lines behind the first one its drawer of properties or of a log ends;
-// 0 if it begins none.
+// orgDrawer returns the number of lines of a drawer behind its first one, 0 if there is none.
 func orgDrawer(lines []string) int {
 	switch strings.ToUpper(strings.TrimSpace(lines[0])) {
 	case ":PROPERTIES:", ":LOGBOOK:", ":CLOCK:":
@@ -162,7 +160,7 @@ func takeKeyword(c *content.Content, key, value string) {
 	}
 }
 
-// cells returns the cells of a row with single spaces.
+// cells normalises the spaces of a table row.
 func cells(row string) string {
 	all := strings.Split(row, "|")
 	for i, cell := range all {
@@ -181,7 +179,7 @@ var (
 	rstRole      = regexp.MustCompile("(?::[A-Za-z][\\w:.+-]*:)?`+([^`<\n]*?)[ ]?(?:<([^<>`\n]*)>)?`+_{0,2}")
 )
 
-// rstWords are the directives whose argument is text for people.
+// rstWords are the directives whose argument is text.
 var rstWords = map[string]bool{"note": true, "warning": true, "tip": true, "hint": true, "important": true, "caution": true, "danger": true, "attention": true, "error": true,
 	"admonition": true, "seealso": true, "topic": true, "sidebar": true, "rubric": true, "versionadded": true, "versionchanged": true, "deprecated": true, "glossary": true,
 	"function": true, "class": true, "method": true, "attribute": true, "option": true, "envvar": true, "data": true, "table": true, "csv-table": true, "list-table": true}
@@ -238,13 +236,13 @@ func rstText(s string) content.Content {
 	return c
 }
 
-// underlined reports whether next makes a heading of l.
+// underlined reports whether next makes l a heading.
 func underlined(l, next string) bool {
 	l, next = strings.TrimRight(l, " \t"), strings.TrimRight(next, " \t")
 	return strings.TrimSpace(l) != "" && len(next) >= 3 && rstAdornment.MatchString(next) && !rstAdornment.MatchString(l) && len(next) >= utf8.RuneCountInString(strings.TrimSpace(l))-2
 }
 
-// rstInline takes roles, links and quotes off a line.
+// rstInline removes roles, links and quotes.
 func rstInline(l string) string {
 	return rstRole.ReplaceAllStringFunc(l, func(s string) string {
 		m := rstRole.FindStringSubmatch(s)
@@ -339,7 +337,7 @@ var (
 	cueNum  = regexp.MustCompile(`^\d+$`)
 )
 
-// subtitles reads SubRip and WebVTT: what is said, without times and numbers, a line for each.
+// subtitles reads SubRip and WebVTT: the spoken text without times and numbers.
 func subtitles(s string) content.Content {
 	var p plainLines
 	var said []string
@@ -378,7 +376,7 @@ func subtitles(s string) content.Content {
 	return content.Content{Text: p.String()}
 }
 
-// Text reads plain text, and takes off the markup that its extension tells of.
+// Text reads plain text and removes the markup of its extension.
 func Text(x *content.File, b []byte) (content.Content, error) {
 	s, err := x.Text(0, b)
 	if err != nil {

@@ -31,7 +31,7 @@ var (
 		"\x01{", "{", "\x01}", "}", "\x01$", "$", "\x01&", "&", "\x01", "")
 )
 
-// texText reads the text of LaTeX: commands go, what they stand around stays.
+// texText reads LaTeX: it removes commands and keeps their text.
 func texText(s string) content.Content {
 	c := content.Content{}
 	s = texComment.ReplaceAllString(strings.ReplaceAll(s, "\x01", ""), "$1")

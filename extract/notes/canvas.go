@@ -14,8 +14,7 @@ import (
 	"searchd/extract/content"
 )
 
-// canvasNode is a card of a canvas of Obsidian (jsoncanvas.org), or a group, which is a frame
-// around cards.
+// canvasNode is a card of an Obsidian canvas (jsoncanvas.org), or a group, a frame around cards.
 type canvasNode struct {
 	Type                string
 	Text                string  // Markdown
@@ -27,11 +26,9 @@ type canvasNode struct {
 
 type canvasEdge struct{ Label string }
 
-// maxCards is how many cards of a canvas are read.
 const maxCards = 10_000
 
-// Canvas reads a canvas: what stands on its cards, row by row, the cards of a group together and
-// behind its name, then the names of the arrows.
+// Canvas reads the texts of a canvas, row by row and group by group, then the labels of its arrows.
 func Canvas(x *content.File, b []byte) (content.Content, error) {
 	x.Decoder.Strict = true // JSON is UTF-8
 	s, err := x.Text(0, b)
@@ -63,7 +60,7 @@ func Canvas(x *content.File, b []byte) (content.Content, error) {
 	return content.Content{Text: strings.ReplaceAll(w.out.String(), "\x00", "\ufffd")}, nil
 }
 
-// canvasParts reads up to maxCards cards and one more, and as many labels of arrows.
+// canvasParts reads up to maxCards cards and one more, and as many labels.
 func canvasParts(x *content.File, s string) (nodes []*canvasNode, labels []string, err error) {
 	r := notebookReader{x: x, d: json.NewDecoder(strings.NewReader(s))}
 	err = r.object(map[string]func() error{
@@ -87,7 +84,6 @@ func canvasParts(x *content.File, s string) (nodes []*canvasNode, labels []strin
 	return nodes, labels, r.end(err)
 }
 
-// cards writes nodes and what is inside them.
 func cards(x *content.File, w *markdownWriter, nodes []*canvasNode, start time.Time) error {
 	for _, n := range inRows(nodes) {
 		w.out.Block()
@@ -110,13 +106,13 @@ func cards(x *content.File, w *markdownWriter, nodes []*canvasNode, start time.T
 	return nil
 }
 
-// maxCanvasGroups is how many groups are looked into, and how deep they may lie in each other.
+// Limits on groups and on their depth.
 const (
 	maxCanvasGroups = 1000
 	maxCanvasDepth  = 20
 )
 
-// grouped puts each node into the smallest group around its middle, and returns those in none.
+// grouped puts each node into the smallest group around its centre, and returns those in none.
 func grouped(nodes []*canvasNode) (top []*canvasNode) {
 	area := func(n *canvasNode) float64 { return n.Width * n.Height }
 	var groups []*canvasNode // smallest first
@@ -140,7 +136,7 @@ func grouped(nodes []*canvasNode) (top []*canvasNode) {
 	return top
 }
 
-// put puts n into the first of groups that is around its middle, else among top.
+// put adds n to the first group around its centre, else to top.
 func put(n *canvasNode, groups []*canvasNode, depth map[*canvasNode]int, top *[]*canvasNode) {
 	x, y := n.X+n.Width/2, n.Y+n.Height/2
 	for _, g := range groups {
@@ -153,8 +149,8 @@ func put(n *canvasNode, groups []*canvasNode, depth map[*canvasNode]int, top *[]
 	*top = append(*top, n)
 }
 
-// inRows returns nodes row by row, from the left: a row has what begins above the middle of its
-// uppermost.
+// inRows returns nodes row by row, from left to right. A row has the nodes that begin above the
+// middle of its topmost one.
 func inRows(nodes []*canvasNode) []*canvasNode {
 	nodes = slices.Clone(nodes)
 	slices.SortStableFunc(nodes, func(a, b *canvasNode) int { return cmp.Compare(a.Y, b.Y) })
@@ -169,7 +165,7 @@ func inRows(nodes []*canvasNode) []*canvasNode {
 	return nodes
 }
 
-// object reads an object of lists: each of the elements of those that are named.
+// object reads an object, and calls the function of a member for each element of its list.
 func (r *notebookReader) object(lists map[string]func() error) error {
 	if err := r.open('{'); err != nil {
 		return err
@@ -191,7 +187,7 @@ func (r *notebookReader) object(lists map[string]func() error) error {
 	return err
 }
 
-// end returns err or, without one, what is wrong behind the value that was read.
+// end returns err, or an error for data behind the value.
 func (r *notebookReader) end(err error) error {
 	if err != nil {
 		return err

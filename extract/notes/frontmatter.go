@@ -18,22 +18,18 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// maxFrontMatter is the size in bytes beyond which a text that begins with a rule has no front
-// matter.
 const maxFrontMatter = 64 << 10
 
-// maxNesting is the depth to which front matter may nest lists and tables.
 const maxNesting = 16
 
-// badLine is a line of front matter that is passed over.
+// badLine is a line of front matter that is ignored.
 type badLine struct {
 	line   int
 	reason string
 }
 
-// frontMatter takes the lines between two lines of "---" (YAML) or "+++" (TOML) off the front of s,
-// or an object of JSON, as Hugo has them. Line ends are LF. What cannot be read comes back in bad.
-// If there is no front matter, as where no line between the rules has a key, body is s.
+// frontMatter takes front matter off s: YAML between lines of "---", TOML between "+++", or a JSON
+// object, as Hugo has them. If there is none, or no line of it has a key, body is s.
 func frontMatter(s string) (fields map[string]any, body string, bad []badLine) {
 	ok := false
 	first, rest, _ := strings.Cut(s, "\n")
@@ -62,8 +58,8 @@ func frontMatter(s string) (fields map[string]any, body string, bad []badLine) {
 	return fields, body, bad
 }
 
-// jsonFields takes an object of JSON off the front of s, and reports false where none stands there
-// whose last line it has for itself. Values are read as those of YAML are, which JSON is a part of.
+// jsonFields reads an object of JSON at the front of s as YAML, of which JSON is a part. It reports
+// false if there is none or more follows on its last line.
 func jsonFields(s string) (fields map[string]any, body string, bad []badLine, ok bool) {
 	d := json.NewDecoder(strings.NewReader(s[:min(len(s), maxFrontMatter)]))
 	var head json.RawMessage
@@ -81,7 +77,6 @@ func jsonFields(s string) (fields map[string]any, body string, bad []badLine, ok
 	return fields, body, bad, ok && len(fields)+len(bad) > 0
 }
 
-// tomlFields reads head as TOML.
 func tomlFields(head string) (fields map[string]any, bad []badLine, ok bool) {
 	if toml.Unmarshal([]byte(head), &fields) != nil {
 		return nil, nil, false
@@ -106,7 +101,7 @@ func tomlFields(head string) (fields map[string]any, bad []badLine, ok bool) {
 	return fields, bad, true
 }
 
-// tomlValue returns a value of TOML as JSON has it; dates and times are strings.
+// tomlValue converts a value to one that JSON has; dates and times become strings.
 func tomlValue(v any, depth int) (_ any, reason string) {
 	if depth > maxNesting {
 		return nil, "nested too deeply"
@@ -141,8 +136,8 @@ func tomlValue(v any, depth int) (_ any, reason string) {
 	return v, ""
 }
 
-// byKey reads each key of a head that is not valid as a whole, with the lines that belong to it. A
-// value that is not valid alone either is taken as text. It reports false where no line has a key.
+// byKey reads each key of invalid front matter on its own, with the lines that belong to it. An
+// invalid value is text. It reports false if no line has a key.
 func byKey(head string, parse func(string) (map[string]any, []badLine, bool), separator string) (fields map[string]any, bad []badLine, ok bool) {
 	fields, ok = map[string]any{}, strings.TrimSpace(head) == ""
 	lines := strings.Split(strings.TrimRight(head, "\n"), "\n")
@@ -197,7 +192,7 @@ func keyTwice(key string) string {
 	return fmt.Sprintf("key %q stands twice; the first one counts", key)
 }
 
-// yamlFields reads head as YAML, and reports false where it is none, or no map.
+// yamlFields reads head as YAML, and reports false if it is invalid or no mapping.
 func yamlFields(head string) (fields map[string]any, bad []badLine, ok bool) {
 	defer func() {
 		if recover() != nil {
@@ -239,11 +234,10 @@ func yamlFields(head string) (fields map[string]any, bad []badLine, ok bool) {
 	return fields, bad, true
 }
 
-// noKey is the reason of a map with a key such as {a}, as in {{title}} of templates.
+// noKey is the reason for a mapping with a key such as {a}, as in {{title}} of templates.
 const noKey = "a key is no text"
 
-// yamlValue returns the value of a node without what is empty in it; lists in a list are part of
-// it.
+// yamlValue converts a node, without empty values; a list in a list becomes part of it.
 func yamlValue(n *yaml.Node, depth int) (v any, reason string) {
 	if depth > maxNesting {
 		return nil, "nested too deeply"
@@ -296,7 +290,7 @@ func yamlValue(n *yaml.Node, depth int) (v any, reason string) {
 	return nil, "aliases are not read"
 }
 
-// cutRule cuts s at the first line that is one of the two rules.
+// cutRule cuts s at the first line that is a rule.
 func cutRule(s, rule, other string) (head, body string, ok bool) {
 	for pos := 0; pos < min(len(s), maxFrontMatter); {
 		end := strings.IndexByte(s[pos:], '\n')
@@ -313,5 +307,5 @@ func cutRule(s, rule, other string) (head, body string, ok bool) {
 	return "", "", false
 }
 
-// reserved fields of whole-file documents come from the file, never from its front matter.
+// reserved are the fields that front matter must not set.
 var reserved = map[string]bool{"text": true, "path": true, "modified": true}

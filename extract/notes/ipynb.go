@@ -11,8 +11,8 @@ import (
 	"searchd/extract/content"
 )
 
-// notebookReader reads what matters of a Jupyter notebook: its cells, which up to version 3 of the
-// format lie in worksheets. It has one cell at a time in memory.
+// notebookReader reads the cells of a Jupyter notebook one by one. Up to version 3 of the format
+// they are in worksheets.
 type notebookReader struct {
 	x  *content.File
 	d  *json.Decoder
@@ -26,7 +26,7 @@ type notebookCell struct {
 	Input  notebookText    `json:"input"` // of code, up to version 3
 }
 
-// notebookText is a string, or a list of strings that are its lines with their ends.
+// notebookText is a string, or a list of strings that are its lines.
 type notebookText string
 
 func (t *notebookText) UnmarshalJSON(b []byte) error {
@@ -45,7 +45,7 @@ func (t *notebookText) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-// passed is a value of JSON that is passed over.
+// passed is a JSON value that is ignored.
 type passed struct{}
 
 func (passed) UnmarshalJSON([]byte) error { return nil }
@@ -70,8 +70,7 @@ func Notebook(x *content.File, b []byte) (content.Content, error) {
 	return markdown(x, []byte(strings.ReplaceAll(r.md.String(), "\x00", "\ufffd")), false)
 }
 
-// members reads those members of an object that hold cells: cells, and worksheets unless it is
-// empty.
+// members reads the members of an object that hold cells: cells, and worksheets unless it is empty.
 func (r *notebookReader) members(cells, worksheets string) error {
 	if err := r.open('{'); err != nil {
 		return err
@@ -95,7 +94,6 @@ func (r *notebookReader) members(cells, worksheets string) error {
 	return err
 }
 
-// list reads each element of an array.
 func (r *notebookReader) list(each func() error) error {
 	if err := r.open('['); err != nil {
 		return err

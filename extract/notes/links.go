@@ -11,21 +11,19 @@ import (
 	gtext "github.com/yuin/goldmark/text"
 )
 
-// noteLinks reads what Obsidian, Logseq and other programs for notes have beside CommonMark: links
-// to notes, such as [[Note]], [[folder/Note#Heading|text]] and ![[picture.png|300]], as the text
-// that is shown for them, and the marks of callouts, such as > [!warning]- Title.
+// noteLinks parses the links and callouts of Obsidian and Logseq: [[Note]],
+// [[folder/Note#Heading|text]] and ![[picture.png|300]] become the text that these programs show,
+// and > [!warning]- Title becomes its title.
 type noteLinks struct{}
 
-// Trigger is the characters at which Parse is asked.
+// Trigger returns the first characters of links and callouts.
 func (noteLinks) Trigger() []byte { return []byte{'[', '!'} }
 
-// maxNoteLink is the length in bytes of a link.
 const maxNoteLink = 500
 
 var calloutMark = regexp.MustCompile(`^\[!([A-Za-z][A-Za-z-]{0,30})\][+-]?[ \t]*`)
 
-// Parse returns the text that takes the place of a link, or of the mark of a callout, which IsRaw;
-// nil where neither begins here.
+// Parse returns the text of a link or, raw, the mark of a callout; nil if there is none here.
 func (noteLinks) Parse(parent ast.Node, block gtext.Reader, _ parser.Context) ast.Node {
 	line, _ := block.PeekLine()
 	line = line[:min(len(line), maxNoteLink)]
@@ -56,8 +54,8 @@ func (noteLinks) Parse(parent ast.Node, block gtext.Reader, _ parser.Context) as
 	return ast.NewString([]byte(linkText(target, embedded)))
 }
 
-// linkText returns what is shown for a link, with its target behind it in parentheses unless that
-// is named there already: who looks for a note by its name shall find what leads to it.
+// linkText returns the text that is shown for a link, followed by its target in parentheses if the
+// text does not name it, so that a note's name finds the links to it.
 func linkText(s string, embedded bool) string {
 	shown := shownLink(s, embedded)
 	target := shownLink(strings.TrimSuffix(before(s, "|"), `\`), embedded)
@@ -67,13 +65,12 @@ func linkText(s string, embedded bool) string {
 	return shown + " (" + target + ")"
 }
 
-// before returns what stands in s before the first sep, all of it if there is none.
 func before(s, sep string) string {
 	s, _, _ = strings.Cut(s, sep)
 	return s
 }
 
-// shownLink returns what is shown for what stands between the brackets.
+// shownLink returns the text that is shown for the inside of a link.
 func shownLink(s string, embedded bool) string {
 	target, text, named := strings.Cut(s, "|")
 	target = strings.TrimSuffix(target, `\`) // in tables
@@ -93,8 +90,7 @@ func shownLink(s string, embedded bool) string {
 
 var noteLink = regexp.MustCompile(`!?\[\[([^\[\]\n]{1,500})\]\]`)
 
-// withoutBrackets writes the links to notes in properties, such as people: ["[[Anna]]"], as the
-// text that is shown for them.
+// withoutBrackets replaces links in properties, such as people: ["[[Anna]]"], by their text.
 func withoutBrackets(fields map[string]any) {
 	for key, value := range fields {
 		fields[key] = shownValue(value)
@@ -118,7 +114,7 @@ func shownValue(value any) any {
 	return value
 }
 
-// isProperty reports whether s is a line of its own that Logseq keeps for itself.
+// isProperty reports whether s is a line of Logseq's own data.
 func isProperty(n *ast.Text, s string) bool {
 	if !strings.HasPrefix(s, "id:: ") && !strings.HasPrefix(s, "collapsed:: ") {
 		return false
@@ -127,14 +123,13 @@ func isProperty(n *ast.Text, s string) bool {
 	return n.PreviousSibling() == nil || ok && before.SoftLineBreak()
 }
 
-// noteDefinitions keeps footnotes such as [^1]: Ibid, which CommonMark takes for the addresses of
-// links where they are of one word, and leaves out.
+// noteDefinitions keeps one-word footnotes such as [^1]: Ibid, which CommonMark takes for link
+// definitions.
 type noteDefinitions struct{}
 
 var noteDefinition = regexp.MustCompile(`^ {0,3}\[\^[^\]\s]+\]:`)
 
-// Transform moves the footnotes of a paragraph of definitions out of it, each with the lines that
-// go on behind it, to blocks of their own before it.
+// Transform moves the footnotes of a paragraph of definitions into blocks of their own before it.
 func (noteDefinitions) Transform(n *ast.Paragraph, reader gtext.Reader, _ parser.Context) {
 	lines := n.Lines()
 	if lines.Len() == 0 {

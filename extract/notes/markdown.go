@@ -24,9 +24,9 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// markdownParser is safe for concurrent use. The table extension is left out: it fills up each
-// short row to the width of the header, so that 64 KiB of input make a hundred million cells;
-// paragraphs that are tables are recognised in markdownWriter.paragraph instead.
+// markdownParser is safe for concurrent use. It has no table extension: that pads each short row to
+// the width of the header, so that 64 KiB make a hundred million cells. The method paragraph of
+// markdownWriter recognises tables instead.
 var markdownParser = func() parser.Parser {
 	p := goldmark.New(goldmark.WithExtensions(gext.Strikethrough, gext.TaskList)).Parser()
 	p.AddOptions(parser.WithInlineParsers(util.Prioritized(noteLinks{}, 150), util.Prioritized(noteMarks{}, 500))) // links of notes before others, which have 200
@@ -35,11 +35,11 @@ var markdownParser = func() parser.Parser {
 	return p
 }()
 
-// markdownChunk is the size in bytes from which a text is parsed in sections. Several constructs
-// take the parser quadratic time, 32 KiB of the worst of them about half a second.
+// markdownChunk is the size in bytes of the sections that are parsed on their own. Some constructs
+// take quadratic time, 32 KiB of the worst half a second.
 const markdownChunk = 32 << 10
 
-// Markdown reads a file of Markdown with its front matter and the tags in its text.
+// Markdown reads Markdown with its front matter and the tags in its text.
 func Markdown(x *content.File, b []byte) (content.Content, error) { return markdown(x, b, true) }
 
 func markdown(x *content.File, b []byte, tags bool) (content.Content, error) {
@@ -81,7 +81,7 @@ func markdown(x *content.File, b []byte, tags bool) (content.Content, error) {
 	return c, nil
 }
 
-// writeMarkdown writes the text of body, section by section; the parser has its time since start.
+// writeMarkdown writes the text of body, section by section.
 func writeMarkdown(x *content.File, w *markdownWriter, body string, start time.Time) error {
 	open := "" // the line that opens the code fence in which a section begins
 	for len(body) > 0 {
@@ -107,11 +107,10 @@ func writeMarkdown(x *content.File, w *markdownWriter, body string, start time.T
 	return nil
 }
 
-// sectionEnd returns where to cut the next piece off s: all of it if it is small; else before the
-// last heading of its first 32 KiB that stands outside a code fence, failing that after the last
-// blank line that no indented line follows, failing that after the last line. open is the line that
-// opens the code fence in which s begins, empty where it begins in none; next is that of what is
-// behind the cut.
+// sectionEnd returns where to cut the next section off s: before the last heading outside code in
+// its first 32 KiB, else after a blank line without an indented line behind it, else after a line.
+// open is the line that opens the code fence in which s begins, if it does; next is that for the
+// rest.
 func sectionEnd(s, open string) (cut int, next string) {
 	if len(s) <= markdownChunk {
 		return len(s), ""
@@ -158,8 +157,8 @@ func sectionEnd(s, open string) (cut int, next string) {
 	return cut, open
 }
 
-// codeFence returns the run of backticks or tildes that opens or closes a code fence, and what
-// follows it; mark is empty for other lines.
+// codeFence returns the mark of a line that opens or closes a code fence, and the text behind it;
+// mark is empty for other lines.
 func codeFence(l string) (mark, info string) {
 	l = strings.TrimLeft(l, " ")
 	if l == "" || l[0] != '`' && l[0] != '~' {
@@ -173,7 +172,6 @@ func codeFence(l string) (mark, info string) {
 	return mark, info
 }
 
-// markdownWriter writes the text of syntax trees.
 type markdownWriter struct {
 	out      content.Builder
 	title    string // text of the first heading
@@ -189,7 +187,7 @@ type markdownWriter struct {
 	anchor   bool // inside an a element
 }
 
-// parse writes the text of one section. A panic of the parser becomes an error.
+// parse writes the text of a section. A panic of the parser becomes an error.
 func (w *markdownWriter) parse(section string) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -269,7 +267,7 @@ func (w *markdownWriter) visit(n ast.Node, entering bool) (ast.WalkStatus, error
 	return ast.WalkContinue, nil
 }
 
-// kind returns what the text of a block is.
+// kind returns the kind of the block of a node.
 func (w *markdownWriter) kind(n ast.Node) content.Block {
 	switch n := n.(type) {
 	case *ast.Heading:
@@ -293,17 +291,17 @@ func (w *markdownWriter) kind(n ast.Node) content.Block {
 	return b
 }
 
-// maxAncestors is the number of lists and quotes around a block that are looked at.
+// maxAncestors is the number of lists and quotes around a block that count.
 const maxAncestors = 100
 
-// tagsOf notes the tags that a block names in lines of their own.
+// tagsOf collects the tags in lines of their own.
 func (w *markdownWriter) tagsOf(n ast.Node, entering bool) {
 	if entering && w.tagger != nil && !isList(n) {
 		w.tagger.property(n.Lines(), w.source)
 	}
 }
 
-// heads takes a heading of that level, and settles whether the first one is the title.
+// heads takes a heading and decides whether the first one is the title.
 func (w *markdownWriter) heads(level int) {
 	switch {
 	case w.title == "":
@@ -339,11 +337,15 @@ func (w *markdownWriter) listItem(n *ast.ListItem, entering bool) {
 	}
 }
 
-// tableRule is the second line of a table: | --- | :-: |
+// tableRule matches the second line of a table:
+//
+// ---
+//
+// :-: |
 var tableRule = regexp.MustCompile(`^[ \t]*\|?[ \t]*:?-+:?[ \t]*(\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$`)
 
-// paragraph begins or ends a paragraph. If it is a table, its rows are kept as lines, without the
-// rule and the outer bars.
+// paragraph begins or ends a paragraph. The rows of a table keep their lines, without the rule and
+// the outer bars.
 func (w *markdownWriter) paragraph(n *ast.Paragraph, entering bool) {
 	if entering {
 		if n.PreviousSibling() != nil || !isListItem(n.Parent()) {
@@ -409,7 +411,7 @@ func (w *markdownWriter) inline(n ast.Node, entering bool) ast.WalkStatus {
 	return ast.WalkContinue
 }
 
-// tag takes a tag of HTML within a line.
+// tag takes an HTML tag within a line.
 func (w *markdownWriter) tag(tag []byte) {
 	switch lower := bytes.ToLower(tag); {
 	case isBreak(tag):
@@ -435,8 +437,8 @@ func (w *markdownWriter) text(n *ast.Text) {
 	_, code := n.Parent().(*ast.CodeSpan)
 	s := string(raw)
 	if !n.IsRaw() && !code && bytes.ContainsAny(raw, `\&`) {
-		// Backslashes and entities are undone together, as CommonMark has it, by the writer of the
-		// HTML renderer.
+		// The writer of the HTML renderer resolves backslashes and entities together, as CommonMark
+		// asks.
 		var b bytes.Buffer
 		bw := bufio.NewWriter(&b)
 		ghtml.DefaultWriter.Write(bw, raw)
@@ -467,7 +469,7 @@ func (w *markdownWriter) text(n *ast.Text) {
 	}
 }
 
-// row drops the outer bars of a table's row, and the rule altogether.
+// row removes the outer bars of a table's row, and the rule.
 func (w *markdownWriter) row(n *ast.Text, s string) string {
 	if tableRule.MatchString(s) && strings.IndexByte(s, '-') >= 0 {
 		return ""

@@ -15,10 +15,10 @@ import (
 	"golang.org/x/net/html/charset"
 )
 
-// maxIndent is the depth of an outline from which the list is indented no more.
+// maxIndent is the depth at which indentation stops.
 const maxIndent = 20
 
-// outlineTags is for the marks of HTML that Workflowy and others write into the texts of outlines.
+// outlineTags are tags that Workflowy and others write into outlines.
 var outlineTags = regexp.MustCompile(`(?i)</?(?:a|b|i|u|s|em|strong|code|span|mark|mention|time|br)(?:\s[^<>]*)?/?>`)
 
 // Outline reads OPML as an indented list, each text followed by its note.
@@ -74,7 +74,7 @@ func Outline(x *content.File, b []byte) (content.Content, error) {
 	return content.Content{Title: strings.ToValidUTF8(title.String(), "\ufffd"), Text: strings.ToValidUTF8(out.String(), "\ufffd")}, nil
 }
 
-// writeOutline writes the text of one element of an outline, and its note.
+// writeOutline writes an element of an outline and its note.
 func writeOutline(out *content.Builder, attrs []xml.Attr, depth int) {
 	values := map[string]string{}
 	for _, a := range attrs {

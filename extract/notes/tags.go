@@ -12,16 +12,12 @@ import (
 	gtext "github.com/yuin/goldmark/text"
 )
 
-// noteTags notes the tags of Obsidian, Logseq and the like that stand in a text, such as
-// #home/kitchen and #[[two words]]. The text stays as it is.
+// noteTags collects tags such as #home/kitchen and #[[two words]]. The text stays as it is.
 //
-// A tag begins at the margin or behind white space and has letters, digits, _, - and /. Much that
-// looks like one in other Markdown is none:
-//  1. numbers (#123), single letters, and what may be a colour (#fff) or a directive of C
-//     (#include);
-//  2. what goes on without white space, but for punctuation, as in #main{ or #a.b;
-//  3. at the margin, #Two words, and where a text has such lines, #Words; all there, where it has
-//     ##Words: headings without the space.
+// A tag begins a line or follows white space. These are not tags: numbers (#123), single letters,
+// colours (#fff) and directives of C (#include); what continues without white space, as in #main{
+// or #a.b; and headings without a space: lines of #Two words, in texts with such lines #Word, and
+// in texts with ##Word all at the beginning of a line.
 type noteTags struct{}
 
 const (
@@ -29,7 +25,7 @@ const (
 	maxNoteTag = 200 // bytes
 )
 
-// tagSet is the tags of a text, without # and each once, whatever its case.
+// tagSet is a set of tags without #, ignoring case.
 type tagSet struct {
 	list []any
 	seen map[string]bool
@@ -46,7 +42,7 @@ func (t *tagSet) add(tag string) {
 	}
 }
 
-// noteTagger is what the parser is told with a text.
+// noteTagger is the state of the parser for tags.
 type noteTagger struct {
 	tags           tagSet
 	bare, oneWords bool // the text has ##Words; #Two words
@@ -54,7 +50,7 @@ type noteTagger struct {
 
 var noteTaggerKey = parser.NewContextKey()
 
-// newNoteTagger looks for headings without the space.
+// newNoteTagger looks for headings without a space.
 func newNoteTagger(body string) *noteTagger {
 	t := &noteTagger{}
 	for line := range strings.Lines(body) {
@@ -67,8 +63,7 @@ func newNoteTagger(body string) *noteTagger {
 	return t
 }
 
-// isHeadingLike reports whether what stands behind a # at the margin begins with a capital and has
-// words that are no tags.
+// isHeadingLike reports whether the text behind a # begins with a capital and has words without #.
 func isHeadingLike(rest string) bool {
 	first, _ := utf8.DecodeRuneInString(rest)
 	words := strings.Fields(rest[:min(len(rest), 2*maxNoteTag)])

@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// number returns a number by the digits, the grouping, the percents, the exponent or the fraction
-// of the section. abs leaves out its sign.
+// number returns a number as the section shows it; abs leaves out its sign.
 func (s *formatSection) number(v float64, abs bool) string {
 	first, last, point, exponent, slash := -1, -1, -1, -1, -1
 	percent, scale := 0, 0
@@ -91,7 +90,8 @@ func (s *formatSection) number(v float64, abs bool) string {
 	return sign + s.digits(whole, part, point, end, exp)
 }
 
-// rounded returns a number with so many decimals, half up as it is written: 1.005 is 1.01.
+// rounded returns a number with so many decimals, rounded half up by its decimal digits: 1.005 is
+// 1.01.
 func rounded(x float64, decimals int) (whole, part string) {
 	text := strconv.FormatFloat(x, 'f', -1, 64)
 	if len(text) > 17 {
@@ -118,8 +118,8 @@ func rounded(x float64, decimals int) (whole, part string) {
 	return text[:len(text)-decimals], text[len(text)-decimals:]
 }
 
-// digits writes the digits of a number in their places. Those of the section end before end; point
-// is where its point is, negative for none.
+// digits writes digits into their places. Those of the section end before end; point is the index
+// of its point, or negative.
 func (s *formatSection) digits(whole, part string, point, end, exp int) string {
 	if whole == "0" {
 		whole = ""
@@ -199,7 +199,6 @@ func (s *formatSection) digits(whole, part string, point, end, exp int) string {
 	return b.String()
 }
 
-// kinds returns the kinds of tokens.
 func (s *formatSection) kinds(from, to int) string {
 	var b strings.Builder
 	for _, t := range s.tokens[from:to] {
@@ -208,7 +207,7 @@ func (s *formatSection) kinds(from, to int) string {
 	return b.String()
 }
 
-// plain returns the text of a section with in in the place of its General or @.
+// plain returns the text of a section with in for General or @.
 func (s *formatSection) plain(in string) string {
 	var b strings.Builder
 	for _, t := range s.tokens {
@@ -223,8 +222,8 @@ func (s *formatSection) plain(in string) string {
 	return b.String()
 }
 
-// fraction returns a number such as 2 1/4. The denominator has as many digits as there are places
-// behind the slash, or stands there.
+// fraction returns a number such as 2 1/4. The denominator is given, or has as many digits as there
+// are places.
 func (s *formatSection) fraction(x float64, slash int) string {
 	places, fixed := 0, ""
 	for _, t := range s.tokens[slash+1:] {

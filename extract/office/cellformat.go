@@ -9,15 +9,13 @@ import (
 	"unicode/utf8"
 )
 
-// maxFormat is the length in bytes of the format of a cell; longer ones show numbers as they are.
+// maxFormat is the length in bytes of the longest cell format that is parsed.
 const maxFormat = 1 << 10
 
-// cellFormat says how a spreadsheet shows numbers: sections for positive and negative ones, zero
-// and text, or for what their conditions say. Days are shown as 2019-01-31 whatever the format, as
-// they are searched like that.
+// cellFormat is a number format of a spreadsheet: sections for positive numbers, negative ones,
+// zero and text, or with conditions. Days are always shown as 2019-01-31, which can be searched.
 type cellFormat struct{ sections []formatSection }
 
-// formatSection is a part of a format.
 type formatSection struct {
 	tokens    []formatToken
 	condition string // such as >=100; empty: by its place
@@ -26,13 +24,13 @@ type formatSection struct {
 	half      bool // times by AM and PM
 }
 
-// formatToken is one placeholder of a section, or text.
+// formatToken is a placeholder or a text of a section.
 type formatToken struct {
 	kind rune   // 0, # and ?: a digit; . , % E / @ as they are; y d h m s: of a time; H M S: elapsed; a: AM or PM; t: text; g: General
 	text string // of a text, or as it is written
 }
 
-// parseFormat reads a format such as #,##0.00;[Red]-0.0%. What it does not know is text.
+// parseFormat reads a format such as #,##0.00;[Red]-0.0%. Unknown parts are text.
 func parseFormat(code string) cellFormat {
 	var f cellFormat
 	if len(code) > maxFormat {
@@ -103,8 +101,7 @@ func parseFormat(code string) cellFormat {
 	return f
 }
 
-// bracket takes what stands in brackets: a condition, a currency, elapsed hours, minutes or
-// seconds, or a color and the like.
+// bracket takes a condition, a currency, elapsed time, or a color and the like.
 func (s *formatSection) bracket(in string) {
 	lower := strings.ToLower(in)
 	switch {
@@ -122,7 +119,7 @@ func (s *formatSection) bracket(in string) {
 	}
 }
 
-// timed finds out what of a time the section shows: an m beside hours or seconds is minutes.
+// timed determines whether a section shows a time or a day: m beside hours or seconds is minutes.
 func (s formatSection) timed() formatSection {
 	clock := func(k rune) bool { return strings.ContainsRune("hsHMSa", k) }
 	for i, t := range s.tokens {
@@ -159,8 +156,8 @@ func (s formatSection) timed() formatSection {
 // isDay reports whether the format shows positive numbers as days.
 func (f cellFormat) isDay() bool { return len(f.sections) > 0 && f.sections[0].day }
 
-// show returns a number as the format shows it. epoch is how many days the first day of the
-// workbook is behind the usual one.
+// show returns a number as the format shows it. epoch is the number of days from the usual first
+// day to that of the workbook.
 func (f cellFormat) show(v, epoch float64) string {
 	s, abs := f.section(v)
 	switch {
@@ -183,7 +180,7 @@ func (f cellFormat) show(v, epoch float64) string {
 	return out
 }
 
-// section returns the section for a number, and whether that shows it without its sign.
+// section returns the section for a number, and whether it shows no sign.
 func (f cellFormat) section(v float64) (s *formatSection, abs bool) {
 	n := len(f.sections)
 	if n == 0 {
@@ -228,8 +225,7 @@ func (s *formatSection) holds(v float64, place int) bool {
 	return place > 0 || v > 0
 }
 
-// general returns a number as it is shown without a format, but for its rounding to the width of
-// the cell.
+// general returns a number in the format General, without rounding to the width of the cell.
 func general(v float64) string {
 	if math.Abs(v) >= 1e15 {
 		return strconv.FormatFloat(v, 'G', 15, 64)
@@ -238,7 +234,6 @@ func general(v float64) string {
 	return strconv.FormatFloat(v, 'f', -1, 64)
 }
 
-// sheetDate returns the date of a number of days, as spreadsheets count them.
 func sheetDate(days float64) string {
 	t := time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC).AddDate(0, 0, int(days)).Add(time.Duration(math.Round((days-math.Floor(days))*86400)) * time.Second)
 	if t.Hour() == 0 && t.Minute() == 0 && t.Second() == 0 {
@@ -247,7 +242,7 @@ func sheetDate(days float64) string {
 	return t.Format("2006-01-02 15:04")
 }
 
-// clock returns a time of a day, or an elapsed one.
+// clock returns a time of day or an elapsed time.
 func (s *formatSection) clock(v float64) string {
 	decimals := 0
 	for i, t := range s.tokens { // of seconds
@@ -315,8 +310,7 @@ func (s *formatSection) clock(v float64) string {
 	return b.String()
 }
 
-// usualFormats are those that stand in no file but for their numbers. From 27 on they are of East
-// Asia.
+// usualFormats are the formats that workbooks refer to by number only.
 var usualFormats = map[int]string{
 	1: "0", 2: "0.00", 3: "#,##0", 4: "#,##0.00", 5: "#,##0;-#,##0", 6: "#,##0;-#,##0", 7: "#,##0.00;-#,##0.00", 8: "#,##0.00;-#,##0.00", 9: "0%", 10: "0.00%", 11: "0.00E+00",
 	12: "# ?/?", 13: "# ??/??", 18: "h:mm AM/PM", 19: "h:mm:ss AM/PM", 20: "h:mm", 21: "h:mm:ss", 32: `h"時"mm"分"`, 33: `h"時"mm"分"ss"秒"`, 34: `h"時"mm"分"`, 35: `h"時"mm"分"ss"秒"`,
@@ -324,7 +318,6 @@ var usualFormats = map[int]string{
 	45: "mm:ss", 46: "[h]:mm:ss", 47: "mm:ss.0", 48: "##0.0E+0",
 }
 
-// usualFormat returns the format of that number.
 func usualFormat(n int) cellFormat {
 	if n >= 14 && n <= 17 || n == 22 || n >= 27 && n <= 31 || n == 36 || n >= 50 && n <= 58 {
 		return parseFormat("yyyy-mm-dd")

@@ -10,13 +10,12 @@ import (
 	"searchd/extract/content"
 )
 
-// Bounds of a chart.
 const (
 	maxSeries = 256
 	maxPoints = 10000 // of one series
 )
 
-// chartReader reads a chart of Office Open XML: its titles, and its values as a table.
+// chartReader reads a chart: its titles, and its values as a table.
 type chartReader struct {
 	titles   content.Builder
 	series   []*chartSeries
@@ -30,7 +29,6 @@ type chartReader struct {
 	inFormat bool
 }
 
-// chartSeries is a row of values with their names.
 type chartSeries struct {
 	name          string
 	names, values chartValues
@@ -41,7 +39,6 @@ type chartValues struct {
 	by     map[int]string
 }
 
-// show returns a value as its format shows it.
 func (v *chartValues) show(i int) string {
 	n, err := strconv.ParseFloat(v.by[i], 64)
 	if err != nil {
@@ -51,7 +48,7 @@ func (v *chartValues) show(i int) string {
 	return f.show(n, 0)
 }
 
-// chart writes the chart in a member; without its values only titles.
+// chart writes the chart in a member: its titles and, on request, its values.
 func (r *archive) chart(member string, values bool) {
 	c := chartReader{}
 	r.read(member, c.token)
@@ -144,7 +141,7 @@ func (c *chartReader) start(t xml.StartElement) {
 	}
 }
 
-// write writes titles and values: a line for each name, with the values of all series.
+// write writes the values: a line for each name with the values of all series.
 func (c *chartReader) write(out *content.Builder) {
 	names, used := map[int]string{}, map[int]bool{}
 	head, named := []string{""}, false
@@ -179,7 +176,7 @@ func (c *chartReader) write(out *content.Builder) {
 	out.Block()
 }
 
-// diagram writes the texts of a diagram of shapes, a line each.
+// diagram writes the texts of a SmartArt diagram, a line each.
 func (r *archive) diagram(member string) {
 	inText := false
 	r.out.Block()

@@ -19,7 +19,7 @@ func DOCX(x *content.File, b []byte) (content.Content, error) {
 		return content.Content{}, err
 	}
 	dir := path.Dir(main)
-	w := docxWriter{out: &r.out, styles: r.styles(dir), lists: r.lists(dir)}
+	w := newDocxWriter(&r.out, r.styles(dir), r.lists(dir))
 	r.read(main, w.token)
 	r.drawn(main)
 	for _, notes := range []string{"footnotes.xml", "endnotes.xml", "comments.xml"} {
@@ -27,7 +27,7 @@ func DOCX(x *content.File, b []byte) (content.Content, error) {
 		r.read(path.Join(dir, notes), w.token)
 	}
 	w.changes()
-	r.margins(main, &w)
+	r.margins(main, w)
 	c, err := r.content(w.title.String(), r.titleIn("docprops/core.xml"), w.heading.String())
 	if c.Title == "" {
 		c.Title = content.OwnTitle(c.Text)
@@ -38,18 +38,18 @@ func DOCX(x *content.File, b []byte) (content.Content, error) {
 	return c, err
 }
 
-// margins writes the headers and footers of pages, equal ones once.
+// margins writes headers and footers, equal ones once.
 func (r *archive) margins(main string, w *docxWriter) {
 	seen := map[string]bool{}
 	for _, p := range r.parts(main, "header", "footer") {
 		var out content.Builder
-		m := docxWriter{out: &out, styles: w.styles}
+		m := newDocxWriter(&out, w.styles, nil)
 		r.read(p.target, m.token)
 		r.margin(out.String(), seen)
 	}
 }
 
-// margin writes a header or a footer that has more than a page number and was not written before.
+// margin writes a header or a footer that has letters and was not written before.
 func (r *archive) margin(text string, seen map[string]bool) {
 	if strings.ContainsFunc(text, unicode.IsLetter) && !seen[text] && len(seen) < maxMembers {
 		seen[text] = true
@@ -60,8 +60,7 @@ func (r *archive) margin(text string, seen map[string]bool) {
 	}
 }
 
-// changes writes what tracked changes have deleted: it is not in the text any more, and can still
-// be read and found in the document.
+// changes writes the text that tracked changes deleted.
 func (w *docxWriter) changes() {
 	w.out.Block()
 	for _, d := range w.deleted {
@@ -73,7 +72,7 @@ func (w *docxWriter) changes() {
 	w.out.Block()
 }
 
-// by returns what stands in front of a comment or a change.
+// by returns the prefix of a comment or a change.
 func by(what, author string) string {
 	if author = strings.TrimSpace(author); author == "" {
 		return what + ": "
@@ -81,24 +80,23 @@ func by(what, author string) string {
 	return what + " (" + author + "): "
 }
 
-// maxChanges is the number of deletions of one document that are kept.
+// maxChanges limits the deletions of a document.
 const maxChanges = 10000
 
-// deletion is a tracked change that took text away.
+// deletion is text deleted by a tracked change.
 type deletion struct {
 	author string
 	text   strings.Builder
 }
 
-// paragraphStyle is a style of paragraphs.
 type paragraphStyle struct {
 	name  string // in lower case
 	list  string // id of the list that its paragraphs belong to
 	level int    // in it
 }
 
-// styles returns the styles that matter, by their ids: ids are in the language of the program,
-// names of built-in styles are not.
+// styles returns paragraph styles by their ids. Ids depend on the language of the program, the
+// names of built-in styles do not.
 func (r *archive) styles(dir string) map[string]paragraphStyle {
 	styles, id, style := map[string]paragraphStyle{}, "", paragraphStyle{}
 	r.scan(path.Join(dir, "styles.xml"), func(t xml.Token) {
@@ -127,10 +125,10 @@ func (r *archive) styles(dir string) map[string]paragraphStyle {
 	return styles
 }
 
-// docxWriter writes the text of WordprocessingML: paragraphs, headings, lists, tables, notes,
-// comments, formulas and what stands for pictures; not what was moved away or hidden. What was
-// deleted is kept beside it.
+// docxWriter writes WordprocessingML: paragraphs, headings, lists, tables, notes, comments,
+// formulas and alternative texts, but no moved or hidden text. It collects deleted text.
 type docxWriter struct {
+	elements
 	styles         map[string]paragraphStyle
 	lists          map[string]*docxList
 	out            *content.Builder
@@ -140,17 +138,14 @@ type docxWriter struct {
 	outer          []docxParagraph // around it, of a paragraph in a box
 	boxes          int             // depth of paragraphs, beyond maxBoxes too
 	rows           int             // depth of tables
-	skip           string          // the element whose end is awaited
-	depth          int             // of elements of that name
 	text, hidden   bool            // inside an element of text; of a run that is not shown
 	titled, headed bool            // title and heading are complete
-	math           ommlReader
 	deleted        []*deletion
 	gone           *deletion // that is read
 	goneText       bool      // inside an element of deleted text
 }
 
-// docxParagraph is a paragraph that is being written.
+// docxParagraph is the state of a paragraph.
 type docxParagraph struct {
 	style string // the name of its style
 	item  bool   // it is one of a list
@@ -159,56 +154,29 @@ type docxParagraph struct {
 	begun bool   // it has text
 }
 
-// maxBoxes is the depth of paragraphs in one another to which the outer ones are remembered.
+// maxBoxes is the depth of nested paragraphs whose state is kept.
 const maxBoxes = 16
 
-// docxSkipped elements hold what is not to be read: older renderings of what stands beside them,
-// what was moved away, ruby, and what a paragraph or a run was before it was changed.
+// docxSkipped are older renderings of other elements, moved text, ruby, and former properties.
 var docxSkipped = map[string]bool{"Fallback": true, "moveFrom": true, "rt": true, "pPrChange": true, "rPrChange": true}
 
-func (w *docxWriter) token(t xml.Token) {
-	if w.math.prefix != "" {
-		if s, done := w.math.token(t); done {
-			w.write(s)
-		}
-		return
+func newDocxWriter(out *content.Builder, styles map[string]paragraphStyle, lists map[string]*docxList) *docxWriter {
+	w := &docxWriter{out: out, styles: styles, lists: lists}
+	w.elements = elements{skip: docxSkipped, start: w.start, end: w.end, text: w.chars, math: func(s string) { w.hidden = false; w.write(s) }}
+	return w
+}
+
+func (w *docxWriter) chars(s string) {
+	if w.text && !w.hidden {
+		w.write(s)
 	}
-	switch t := t.(type) {
-	case xml.StartElement:
-		if t.Name.Local == "oMath" && t.Name.Space != "" && w.skip == "" {
-			w.math.prefix, w.hidden = t.Name.Space, false
-			w.math.token(t)
-			return
-		}
-		if w.skip == "" && docxSkipped[t.Name.Local] {
-			w.skip, w.depth = t.Name.Local, 0
-		}
-		if w.skip == t.Name.Local {
-			w.depth++
-		}
-		if w.skip == "" {
-			w.start(t)
-		}
-	case xml.EndElement:
-		if w.skip == t.Name.Local {
-			if w.depth--; w.depth == 0 {
-				w.skip = ""
-			}
-		} else if w.skip == "" {
-			w.end(t.Name.Local)
-		}
-	case xml.CharData:
-		if w.text && w.skip == "" && !w.hidden {
-			w.write(string(t))
-		}
-		if w.goneText && w.gone != nil {
-			w.gone.text.Write(t)
-		}
+	if w.goneText && w.gone != nil {
+		w.gone.text.WriteString(s)
 	}
 }
 
-func (w *docxWriter) start(t xml.StartElement) {
-	switch t.Name.Local {
+func (w *docxWriter) start(name string, t xml.StartElement) {
+	switch name {
 	case "p":
 		if w.boxes++; w.boxes > 1 && len(w.outer) < maxBoxes {
 			w.outer = append(w.outer, w.docxParagraph)
@@ -236,8 +204,7 @@ func (w *docxWriter) start(t xml.StartElement) {
 		w.out.Block()
 		w.out.Prefix = by("Comment", content.Attr(t, "author"))
 	case "docPr", "shape":
-		name := map[string]string{"docPr": "descr", "shape": "alt"}[t.Name.Local]
-		if s := content.Attr(t, name); content.HasText(s) {
+		if s := content.Attr(t, map[string]string{"docPr": "descr", "shape": "alt"}[name]); content.HasText(s) {
 			w.out.Inline(" ")
 			w.write(s)
 			w.out.Inline(" ")
@@ -296,7 +263,6 @@ func (w *docxWriter) end(name string) {
 	}
 }
 
-// write writes text of the paragraph.
 func (w *docxWriter) write(s string) {
 	if strings.HasPrefix(w.style, "toc ") {
 		return // it repeats the headings

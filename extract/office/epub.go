@@ -16,7 +16,7 @@ import (
 	"searchd/extract/web"
 )
 
-// epubBook is what the package document of a book says.
+// epubBook is the package document of an e-book.
 type epubBook struct {
 	title, author, lang          content.Builder
 	description, publisher, date content.Builder
@@ -28,7 +28,7 @@ type epubBook struct {
 
 const maxTagsOfBook = 1000
 
-// bookDate is a date at the front of one, of which a year may be all.
+// bookDate is a date or a year at the beginning of a string.
 var bookDate = regexp.MustCompile(`^\d{4}(-\d\d(-\d\d)?)?`)
 
 // EPUB reads the chapters of an e-book, in their order.
@@ -99,7 +99,7 @@ func EPUB(x *content.File, b []byte) (content.Content, error) {
 	return c, nil
 }
 
-// chapter writes the text of a member of XHTML.
+// chapter writes the text of an XHTML member.
 func (r *archive) chapter(name string) error {
 	b, err := r.member(name)
 	if err != nil {
@@ -115,8 +115,7 @@ func (r *archive) chapter(name string) error {
 	})
 }
 
-// encrypted returns the names, in lower case, of the members that are encrypted; often they are
-// fonts alone.
+// encrypted returns the encrypted members; often they are only fonts.
 func (r *archive) encrypted() map[string]bool {
 	names := map[string]bool{}
 	r.scan("meta-inf/encryption.xml", func(t xml.Token) {
@@ -127,7 +126,6 @@ func (r *archive) encrypted() map[string]bool {
 	return names
 }
 
-// plainPath returns the path of a member that a URL stands for.
 func plainPath(href string) string {
 	if plain, err := url.PathUnescape(href); err == nil {
 		return plain

@@ -9,20 +9,19 @@ import (
 	"searchd/extract/content"
 )
 
-// maxMath is the depth of elements in one another to which a formula keeps its structure.
+// maxMath is the depth to which formulas are read.
 const maxMath = 100
 
-// ommlReader writes a formula of Office Open XML on one line, as Word does where it is asked to:
-// (a+b)/2, x^2, √(y), ∑_(i=1)^n i.
-type ommlReader struct {
+// formulaReader writes a formula (OMML) on one line, as Word does: (a+b)/2, x^2, √(y), ∑_(i=1)^n i.
+type formulaReader struct {
 	prefix string // of its elements; empty: no formula is read
-	stack  []*ommlElement
+	stack  []*formulaElement
 	deep   int // elements beyond maxMath
 	text   bool
 }
 
-// ommlElement is an element that is open.
-type ommlElement struct {
+// formulaElement is an open element of a formula.
+type formulaElement struct {
 	name                string
 	all                 strings.Builder     // its text, in order
 	parts               map[string][]string // texts of its children, by their names
@@ -30,8 +29,8 @@ type ommlElement struct {
 	noBar               bool
 }
 
-// token takes a token of a formula. done says that the formula has ended, with its text.
-func (m *ommlReader) token(t xml.Token) (text string, done bool) {
+// token takes a token; done reports the end of the formula with its text.
+func (m *formulaReader) token(t xml.Token) (text string, done bool) {
 	switch t := t.(type) {
 	case xml.StartElement:
 		if t.Name.Space != m.prefix {
@@ -44,7 +43,7 @@ func (m *ommlReader) token(t xml.Token) (text string, done bool) {
 		if n := len(m.stack); n > 0 {
 			m.stack[n-1].property(t, m.stack)
 		}
-		m.stack = append(m.stack, &ommlElement{name: t.Name.Local, chr: "\x00", begin: "\x00", end: "\x00", by: "\x00"})
+		m.stack = append(m.stack, &formulaElement{name: t.Name.Local, chr: "\x00", begin: "\x00", end: "\x00", by: "\x00"})
 	case xml.EndElement:
 		if t.Name.Space != m.prefix {
 			return "", false
@@ -76,8 +75,8 @@ func (m *ommlReader) token(t xml.Token) (text string, done bool) {
 	return "", false
 }
 
-// property takes what an element of properties says about the element around it.
-func (e *ommlElement) property(t xml.StartElement, stack []*ommlElement) {
+// property takes a property of the element that encloses e.
+func (e *formulaElement) property(t xml.StartElement, stack []*formulaElement) {
 	if !strings.HasSuffix(e.name, "Pr") || len(stack) < 2 {
 		return
 	}
@@ -96,7 +95,7 @@ func (e *ommlElement) property(t xml.StartElement, stack []*ommlElement) {
 	}
 }
 
-func (e *ommlElement) add(name, s string) {
+func (e *formulaElement) add(name, s string) {
 	if e.parts == nil {
 		e.parts = map[string][]string{}
 	}
@@ -104,9 +103,9 @@ func (e *ommlElement) add(name, s string) {
 	e.all.WriteString(s)
 }
 
-func (e *ommlElement) part(name string) string { return strings.Join(e.parts[name], "") }
+func (e *formulaElement) part(name string) string { return strings.Join(e.parts[name], "") }
 
-// or returns s, or what it is where nothing is said.
+// or returns s, or usual if it was not set.
 func or(s, usual string) string {
 	if s == "\x00" {
 		return usual
@@ -115,7 +114,7 @@ func or(s, usual string) string {
 }
 
 // String returns the text of the element.
-func (e *ommlElement) String() string {
+func (e *formulaElement) String() string {
 	base := e.part("e")
 	script := func(mark, name string) string {
 		if s := e.part(name); s != "" {
@@ -155,7 +154,7 @@ func (e *ommlElement) String() string {
 	return e.all.String()
 }
 
-// inParens returns s in parentheses, unless it is one number or name, or has some.
+// inParens puts s in parentheses unless it is one number or name, or has them.
 func inParens(s string) string {
 	s = strings.TrimSpace(s)
 	if utf8.RuneCountInString(s) <= 1 || strings.IndexFunc(s, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsNumber(r) }) < 0 {

@@ -9,27 +9,25 @@ import (
 	"searchd/extract/content"
 )
 
-// Bounds of the lists of one document.
 const (
 	maxLists    = 10000
 	listLevels  = 9
 	maxListMark = 64 // bytes
 )
 
-// docxLevel says how the paragraphs of one level of a list are numbered.
+// docxLevel is the numbering of one level of a list.
 type docxLevel struct {
 	format string // bullet, decimal, lowerLetter, ...
 	text   string // what stands in front of the paragraph, with %1 to %9 for the numbers of the levels
 	start  int
 }
 
-// docxNumbers are numbers that go on: lists may share them.
+// docxNumbers are the counters of a list, which lists may share.
 type docxNumbers struct {
 	levels [listLevels]docxLevel
 	counts [listLevels]int // of the paragraphs since the level above went on
 }
 
-// docxList is a list of the document.
 type docxList struct {
 	*docxNumbers
 	starts map[int]int // by level, where the list begins anew; nil once it has
@@ -88,7 +86,7 @@ func (r *archive) lists(dir string) map[string]*docxList {
 	return lists
 }
 
-// listLevel returns the number of a level, -1 where there is none such.
+// listLevel returns the number of a level, -1 if it is invalid.
 func listLevel(s string) int {
 	if n, err := strconv.Atoi(s); err == nil && n >= 0 && n < listLevels {
 		return n
@@ -96,8 +94,7 @@ func listLevel(s string) int {
 	return -1
 }
 
-// next counts a paragraph of a level and returns what stands in front of it: empty for a bullet,
-// and where nobody knows.
+// next counts a paragraph of a level and returns its number; empty for bullets and unknown lists.
 func (l *docxList) next(level int) string {
 	if l == nil || l.docxNumbers == nil || level < 0 {
 		return ""
@@ -122,7 +119,7 @@ func (l *docxList) next(level int) string {
 	return mark
 }
 
-// listNumber writes a number as Word does. Formats of other scripts are decimal.
+// listNumber formats a number as Word does. Formats of other scripts are decimal.
 func listNumber(format string, n int) string {
 	switch lower := strings.HasPrefix(format, "lower"); {
 	case format == "none":

@@ -8,7 +8,7 @@ import (
 	"searchd/extract/content"
 )
 
-// ODF reads an OpenDocument: a text, a table or slides of LibreOffice and others.
+// ODF reads an OpenDocument text, spreadsheet or presentation.
 func ODF(x *content.File, b []byte) (content.Content, error) {
 	r, err := openArchive(x, b)
 	if err != nil {
@@ -25,7 +25,7 @@ func ODF(x *content.File, b []byte) (content.Content, error) {
 	if r.members["content.xml"] == nil {
 		return content.Content{}, x.Reject("a ZIP archive without the text of %s", x.Noun)
 	}
-	w := odfWriter{sheetWriter: sheetWriter{out: &r.out}, titles: map[string]bool{"Title": true}}
+	w := newODFWriter(&r.out)
 	r.read("content.xml", w.token)
 	w.out.Block()
 	w.out.Begin(content.Block{})
@@ -38,7 +38,7 @@ func ODF(x *content.File, b []byte) (content.Content, error) {
 	return c, err
 }
 
-// odfMargins writes the headers and footers of pages, which the styles hold.
+// odfMargins writes headers and footers, which are in the styles.
 func (r *archive) odfMargins() {
 	seen := map[string]bool{}
 	var m *odfWriter // of the one that is read
@@ -46,7 +46,7 @@ func (r *archive) odfMargins() {
 		switch t := t.(type) {
 		case xml.StartElement:
 			if odfMargin[t.Name.Space+":"+t.Name.Local] {
-				m = &odfWriter{sheetWriter: sheetWriter{out: new(content.Builder)}}
+				m = newODFWriter(new(content.Builder))
 				return
 			}
 		case xml.EndElement:
@@ -63,18 +63,17 @@ func (r *archive) odfMargins() {
 
 var odfMargin = map[string]bool{"style:header": true, "style:header-left": true, "style:header-first": true, "style:footer": true, "style:footer-left": true, "style:footer-first": true}
 
-// odfWriter writes the text of an OpenDocument: paragraphs, headings, lists, tables and notes, and
-// what stands for pictures. Comments and what was deleted are kept beside it.
+// odfWriter writes an OpenDocument: paragraphs, headings, lists, tables, notes and alternative
+// texts. It collects comments and deleted text.
 type odfWriter struct {
 	titles map[string]bool // styles of titles
+	elements
 	sheetWriter
 	title, heading content.Builder // the first paragraph of a style of titles, and the first heading
 	to             *content.Builder
 	paragraphs     int // depth of them
 	lists, rows    int // depth of lists and tables
 	sheets         bool
-	skip           string // the element whose end is awaited
-	depth          int    // of elements of that name
 	notes          content.Builder
 	note           string          // the element of a comment or a deletion that is read; empty: none
 	author, said   content.Builder // of that
@@ -84,19 +83,18 @@ type odfWriter struct {
 	cell           int             // length of the text where the cell begins
 }
 
-// odfChanges holds what tracked changes have deleted.
+// odfChanges holds the text that tracked changes deleted.
 const odfChanges = "text:tracked-changes"
 
-// odfSkipped elements hold what is not to be read: the numbers of notes, lists of the headings,
-// ruby, and forms.
+// odfSkipped are numbers of notes, tables of contents, ruby and forms.
 var odfSkipped = map[string]bool{
 	odfChanges: true, "text:note-citation": true, "text:table-of-content": true, "text:ruby-text": true, "office:forms": true,
 }
 
-// odfNotes are comments and deletions: their texts stand behind the text.
+// odfNotes are comments and deletions, which are written behind the text.
 var odfNotes = map[string]string{"office:annotation": "Comment", "text:deletion": "Deleted"}
 
-// noted takes a token of a comment or a deletion, and tells whether it is one.
+// noted takes a token of a comment or a deletion, and reports whether it is one.
 func (w *odfWriter) noted(t xml.Token) bool {
 	switch t := t.(type) {
 	case xml.StartElement:
@@ -140,35 +138,22 @@ func (w *odfWriter) noted(t xml.Token) bool {
 	return w.note != ""
 }
 
+func newODFWriter(out *content.Builder) *odfWriter {
+	w := &odfWriter{sheetWriter: sheetWriter{out: out}, titles: map[string]bool{"Title": true}}
+	w.elements = elements{skip: odfSkipped, prefix: true, start: w.start, end: w.end, text: w.chars}
+	return w
+}
+
 func (w *odfWriter) token(t xml.Token) {
-	if (w.skip == "" || w.skip == odfChanges) && w.noted(t) {
+	if (w.skipping == "" || w.skipping == odfChanges) && w.noted(t) {
 		return
 	}
-	switch t := t.(type) {
-	case xml.StartElement:
-		name := t.Name.Space + ":" + t.Name.Local
-		if w.skip == "" && odfSkipped[name] {
-			w.skip, w.depth = name, 0
-		}
-		if w.skip == name {
-			w.depth++
-		}
-		if w.skip == "" {
-			w.start(name, t)
-		}
-	case xml.EndElement:
-		name := t.Name.Space + ":" + t.Name.Local
-		if w.skip == name {
-			if w.depth--; w.depth == 0 {
-				w.skip = ""
-			}
-		} else if w.skip == "" {
-			w.end(name)
-		}
-	case xml.CharData:
-		if (w.paragraphs > 0 || w.picture) && w.skip == "" {
-			w.write(string(t))
-		}
+	w.elements.token(t)
+}
+
+func (w *odfWriter) chars(s string) {
+	if w.paragraphs > 0 || w.picture {
+		w.write(s)
 	}
 }
 
@@ -229,7 +214,7 @@ func (w *odfWriter) start(name string, t xml.StartElement) {
 	}
 }
 
-// paragraph begins a paragraph, or one inside another, as those of notes and boxes are.
+// paragraph begins a paragraph, which may be inside another, as in notes and boxes.
 func (w *odfWriter) paragraph(name, style string) {
 	switch w.paragraphs++; {
 	case w.paragraphs > 1, w.rows > 0:

@@ -10,8 +10,8 @@ import (
 	"searchd/extract/content"
 )
 
-// oleMagic begins a compound file (MS-CFB), the file system within a file of Outlook's messages and
-// of programs of before 2007.
+// oleMagic begins a compound file ([MS-CFB]), the container of Outlook messages and old office
+// documents.
 const oleMagic = "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
 const (
@@ -37,8 +37,8 @@ type OLE struct {
 	Names    []string          // paths as they are written, in the order of the directory
 }
 
-// OpenOLE reads the directory of a compound file. It takes memory in proportion to b: chains are
-// followed to the length of b at most, and the tree of the directory is entered once.
+// OpenOLE reads the directory of a compound file. Its memory is in proportion to b: chains are
+// followed to the length of b, and each entry is visited once.
 func OpenOLE(b []byte) (*OLE, error) {
 	if len(b) < 512 || string(b[:8]) != oleMagic {
 		return nil, errOLE
@@ -93,7 +93,7 @@ func OpenOLE(b []byte) (*OLE, error) {
 	return f, nil
 }
 
-// at returns a sector; nil if there is none such. The last one may be cut off.
+// at returns a sector, nil if there is none; the last one may be cut off.
 func (f *OLE) at(n uint32) []byte {
 	from := (int64(n) + 1) * int64(f.sector)
 	if n >= 0xfffffffa || from >= int64(len(f.b)) {
@@ -103,7 +103,7 @@ func (f *OLE) at(n uint32) []byte {
 	return s[:len(s)&^3]
 }
 
-// chain returns the first size bytes of the sectors from one on.
+// chain returns the first size bytes of a chain of sectors.
 func (f *OLE) chain(n uint32, size int) []byte {
 	var out bytes.Buffer
 	for steps := 0; n < uint32(len(f.fat)) && steps <= len(f.fat) && out.Len() < size; steps++ {
@@ -117,7 +117,7 @@ func (f *OLE) chain(n uint32, size int) []byte {
 	return out.Bytes()[:min(out.Len(), size)]
 }
 
-// walk finds the paths of all entries: each storage has its children as a tree of siblings.
+// walk finds the paths of all entries. The children of a storage are a tree.
 func (f *OLE) walk() {
 	type step struct {
 		n      uint32
@@ -146,7 +146,6 @@ func (f *OLE) walk() {
 	}
 }
 
-// oleName returns the name of an entry.
 func oleName(e []byte) string {
 	units := make([]uint16, 0, 31)
 	for i := 0; i+2 < int(min(binary.LittleEndian.Uint16(e[64:]), 64)); i += 2 {
@@ -155,10 +154,10 @@ func oleName(e []byte) string {
 	return strings.ReplaceAll(string(utf16.Decode(units)), "/", "_")
 }
 
-// Has reports whether there is a stream or a storage at that path.
+// Has reports whether there is a stream or a storage at a path.
 func (f *OLE) Has(path string) bool { return f.children[strings.ToLower(path)] > 0 }
 
-// Stream returns the content of the stream at that path; nil if there is none.
+// Stream returns the content of the stream at a path; nil if there is none.
 func (f *OLE) Stream(path string) []byte {
 	n := f.children[strings.ToLower(path)]
 	if n == 0 || f.entries[n][66] != 2 {
@@ -182,7 +181,7 @@ func (f *OLE) Stream(path string) []byte {
 	return out[:min(len(out), size)]
 }
 
-// oleTitle returns the title that the properties of a document give ([MS-OLEPS]).
+// title returns the title in the properties of a document ([MS-OLEPS]).
 func (f *OLE) title() string {
 	b := f.Stream("\x05SummaryInformation")
 	if len(b) < 48 {

@@ -7,14 +7,13 @@ import (
 	"searchd/extract/content"
 )
 
-// PPTX reads the slides of an Office Open XML presentation, as PowerPoint and others write it, each
-// with its notes.
+// PPTX reads the slides of an Office Open XML presentation with their notes.
 func PPTX(x *content.File, b []byte) (content.Content, error) {
 	r, main, err := openXML(x, b, "ppt/presentation.xml")
 	if err != nil {
 		return content.Content{}, err
 	}
-	w := pptxWriter{out: &r.out}
+	w := newPptxWriter(&r.out)
 	for n, slide := range r.listed(main, "sldId") {
 		r.out.Page = n + 1
 		w.out.Block()
@@ -34,9 +33,9 @@ func PPTX(x *content.File, b []byte) (content.Content, error) {
 	return c, err
 }
 
-// pptxWriter writes the text of slides: shapes and tables in their order, without the numbers,
-// dates and footers that stand on every slide.
+// pptxWriter writes the shapes and tables of slides, without slide numbers, dates and footers.
 type pptxWriter struct {
+	elements
 	out    *content.Builder
 	title  content.Builder // of the first slide that has one
 	titled bool            // which is complete
@@ -45,44 +44,22 @@ type pptxWriter struct {
 	number bool            // inside a field
 	rows   int             // depth of tables
 	skip   int             // depth of elements that are older renderings of what stands beside them
-	math   ommlReader
 }
 
-func (w *pptxWriter) token(t xml.Token) {
-	if w.math.prefix != "" {
-		if s, done := w.math.token(t); done && w.skip == 0 {
-			w.write(s)
-		}
-		return
-	}
-	switch t := t.(type) {
-	case xml.StartElement:
-		if t.Name.Local == "oMath" && t.Name.Space != "" {
-			w.math.prefix = t.Name.Space
-			w.math.token(t)
-			return
-		}
-		if t.Name.Local == "Fallback" {
-			w.skip++
-		}
-		if w.skip == 0 {
-			w.start(t)
-		}
-	case xml.EndElement:
-		if w.skip == 0 {
-			w.end(t.Name.Local)
-		} else if t.Name.Local == "Fallback" {
-			w.skip--
-		}
-	case xml.CharData:
-		if w.text && w.skip == 0 {
-			w.write(unescapeXML(string(t)))
-		}
+func newPptxWriter(out *content.Builder) *pptxWriter {
+	w := &pptxWriter{out: out}
+	w.elements = elements{skip: map[string]bool{"Fallback": true}, start: w.start, end: w.end, text: w.chars, math: w.write}
+	return w
+}
+
+func (w *pptxWriter) chars(s string) {
+	if w.text {
+		w.write(unescapeXML(s))
 	}
 }
 
-func (w *pptxWriter) start(t xml.StartElement) {
-	switch t.Name.Local {
+func (w *pptxWriter) start(name string, t xml.StartElement) {
+	switch name {
 	case "sp", "graphicFrame", "pic":
 		w.place = ""
 		w.out.Block()

@@ -41,7 +41,7 @@ func RTF(x *content.File, b []byte) (content.Content, error) {
 	return c, nil
 }
 
-// rtfPlace is where the text of a group goes.
+// rtfPlace is the destination of the text of a group.
 type rtfPlace uint8
 
 const (
@@ -53,8 +53,8 @@ const (
 	rtfMarker          // in front of the paragraph, which is an item of a list
 )
 
-// rtfPlaces are the destinations whose text is no part of that of the document. Those behind \*
-// that are not here are skipped, too.
+// rtfPlaces are the destinations that are not the text of the document. Unknown ones behind \* are
+// skipped.
 var rtfPlaces = map[string]rtfPlace{
 	"fonttbl": rtfFonts, "title": rtfTitle, "listtext": rtfMarker, "pntext": rtfMarker, "shptxt": rtfText, "footnote": rtfText,
 	"colortbl": rtfSkip, "stylesheet": rtfSkip, "info": rtfInfo, "pict": rtfSkip, "object": rtfSkip, "fldinst": rtfSkip,
@@ -63,21 +63,18 @@ var rtfPlaces = map[string]rtfPlace{
 	"private": rtfSkip, "template": rtfSkip, "rsidtbl": rtfSkip, "generator": rtfSkip, "datastore": rtfSkip, "themedata": rtfSkip,
 }
 
-// rtfSigns are control words that stand for characters.
 var rtfSigns = map[string]string{
 	"tab": " ", "emdash": "—", "endash": "–", "lquote": "‘", "rquote": "’", "ldblquote": "“", "rdblquote": "”", "bullet": "•", "emspace": " ", "enspace": " ",
 }
 
-// rtfBreaks are control words that end paragraphs, lines and cells.
 var rtfBreaks = map[string]bool{"par": true, "sect": true, "page": true, "line": true, "cell": true, "nestcell": true, "row": true, "nestrow": true}
 
-// rtfPages are the code pages of fonts by their character sets. 0, the usual one, has that of the
-// document, and 2 holds signs that are no text.
+// rtfPages are the code pages of font character sets; -1 is for symbols.
 var rtfPages = map[int]int{
 	2: -1, 77: 10000, 128: 932, 129: 949, 134: 936, 136: 950, 161: 1253, 162: 1254, 163: 1258, 177: 1255, 178: 1256, 186: 1257, 204: 1251, 222: 874, 238: 1250,
 }
 
-// rtfGroup is what ends with a group.
+// rtfGroup is the state that ends with a group.
 type rtfGroup struct {
 	place   rtfPlace
 	hidden  bool // or deleted
@@ -85,7 +82,7 @@ type rtfGroup struct {
 	skipped int // characters that stand behind one of Unicode for old readers
 }
 
-// maxGroups is the depth of groups to which what ends with them is remembered.
+// maxGroups is the depth of groups whose state is kept.
 const maxGroups = 1000
 
 type rtfReader struct {
@@ -107,7 +104,7 @@ type rtfReader struct {
 	item, after bool // the paragraph is an item of a list; and the one before was
 }
 
-// token takes what stands at the front of b off it.
+// token reads a token and returns the rest of b.
 func (r *rtfReader) token(b []byte) []byte {
 	switch c := b[0]; c {
 	case '{', '}':
@@ -134,7 +131,6 @@ func (r *rtfReader) token(b []byte) []byte {
 	}
 }
 
-// control takes a control word or symbol without its backslash.
 func (r *rtfReader) control(b []byte) []byte {
 	if len(b) == 0 {
 		return nil
@@ -166,7 +162,6 @@ func (r *rtfReader) control(b []byte) []byte {
 	return b
 }
 
-// symbol takes a control symbol.
 func (r *rtfReader) symbol(b []byte) []byte {
 	switch c := b[0]; c {
 	case '\'':
@@ -262,7 +257,7 @@ func (r *rtfReader) word(word string, value int, given bool) {
 	}
 }
 
-// lineEnd ends a line; a second one makes a paragraph.
+// lineEnd ends a line; two make a paragraph.
 func (r *rtfReader) lineEnd() {
 	switch {
 	case r.row:
@@ -274,7 +269,6 @@ func (r *rtfReader) lineEnd() {
 	}
 }
 
-// char takes a byte of text.
 func (r *rtfReader) char(c byte) {
 	r.star = false
 	if r.skip > 0 {
@@ -286,7 +280,7 @@ func (r *rtfReader) char(c byte) {
 	}
 }
 
-// sign takes a character that a control word or symbol stands for.
+// sign takes a character that a control word stands for.
 func (r *rtfReader) sign(s string) {
 	r.flush()
 	if r.skip > 0 {
@@ -296,7 +290,7 @@ func (r *rtfReader) sign(s string) {
 	r.write(s)
 }
 
-// unicode takes a character by its number in UTF-16, which is negative from 32768 on.
+// unicode takes a UTF-16 unit, which is negative from 32768 on.
 func (r *rtfReader) unicode(value int) {
 	r.flush()
 	c := rune(uint16(value))
@@ -312,7 +306,7 @@ func (r *rtfReader) unicode(value int) {
 	r.skip = r.skipped
 }
 
-// flush writes the bytes that wait.
+// flush decodes and writes the pending bytes.
 func (r *rtfReader) flush() {
 	if len(r.bytes) == 0 {
 		return
@@ -368,7 +362,7 @@ func (r *rtfReader) write(s string) {
 	}
 }
 
-// begin begins an item of a list, with its number if it has one.
+// begin begins a list item with its number, if it has one.
 func (r *rtfReader) begin() {
 	if r.after {
 		r.out.Breaks = min(r.out.Breaks, 1)

@@ -7,7 +7,7 @@ import (
 	"searchd/extract/content"
 )
 
-// maxShared is the number of strings that the cells of one file share.
+// maxShared is the number of shared strings of a workbook.
 const maxShared = 1 << 20
 
 var errShared = fmt.Errorf("it has more than %d different texts", maxShared)
@@ -22,8 +22,8 @@ type sheetWriter struct {
 	head         headState
 }
 
-// headState is how far the header of a table was found. It is the first row of several cells that
-// are all text, with the titles above it.
+// headState is the search for the header of a table: the first row of several cells that are all
+// text, with the titles above it.
 type headState uint8
 
 const (
@@ -32,7 +32,6 @@ const (
 	headPast
 )
 
-// begin begins a sheet.
 func (w *sheetWriter) begin(name string) {
 	w.out.Block()
 	w.out.Begin(content.Block{Kind: content.Heading, Level: 1})
@@ -42,16 +41,13 @@ func (w *sheetWriter) begin(name string) {
 	w.before, w.head, w.cells, w.texts = w.out.Len(), headSought, 0, 0
 }
 
-// endCells ends the table; more of the sheet may follow.
 func (w *sheetWriter) endCells() {
 	w.out.Block()
 	w.out.Begin(content.Block{})
 }
 
-// end ends the sheet.
 func (w *sheetWriter) end() { w.filled = w.filled || w.out.Len() > w.before }
 
-// row begins a row.
 func (w *sheetWriter) row() {
 	w.out.Line()
 	if w.head == headSought && w.cells > 0 {
@@ -65,7 +61,7 @@ func (w *sheetWriter) row() {
 	w.cells, w.texts = 0, 0
 }
 
-// put writes a cell that is not empty.
+// put writes a cell unless it is empty.
 func (w *sheetWriter) put(s string, isText bool) {
 	if strings.TrimSpace(s) == "" {
 		return

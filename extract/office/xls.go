@@ -22,8 +22,8 @@ const (
 
 var errBIFF = errors.New("damaged workbook")
 
-// XLS reads the cells of a workbook of Excel before 2007 (BIFF5 and BIFF8), as XLSX does. What
-// other programs write under that name is read as what it is: HTML, or a workbook of today.
+// XLS reads a workbook of Excel before 2007 (BIFF2 to BIFF8), as XLSX does. HTML, text and newer
+// workbooks under that name are read as what they are.
 func XLS(x *content.File, b []byte) (content.Content, error) {
 	w := xlsReader{x: x, b: b, page: 1252, cellFormats: cellFormats{codes: map[int]string{}}, start: time.Now()}
 	w.sheetWriter.out = &w.text
@@ -68,7 +68,7 @@ func XLS(x *content.File, b []byte) (content.Content, error) {
 	return w.content(f.title(), err)
 }
 
-// content returns what was read until err.
+// content returns what was read before err.
 func (w *xlsReader) content(title string, err error) (content.Content, error) {
 	c := content.Content{Title: title}
 	if w.filled { // by more than names of sheets
@@ -82,7 +82,6 @@ func (w *xlsReader) content(title string, err error) (content.Content, error) {
 
 var errEncrypted = errors.New("encrypted")
 
-// xlsReader reads the records of a workbook.
 type xlsReader struct {
 	x     *content.File
 	b     []byte
@@ -107,7 +106,6 @@ type xlsSheet struct {
 	at   int
 }
 
-// next returns the next record; ok is false at the end.
 func (w *xlsReader) next() (kind int, data []byte, ok bool) {
 	if w.pos+4 > len(w.b) {
 		return 0, nil, false
@@ -122,7 +120,7 @@ func (w *xlsReader) next() (kind int, data []byte, ok bool) {
 	return kind, w.b[from:w.pos], true
 }
 
-// goesOn returns the data of a record and of those that continue it.
+// goesOn returns the data of a record and its continuations.
 func (w *xlsReader) goesOn(data []byte) [][]byte {
 	parts := [][]byte{data}
 	for w.pos+4 <= len(w.b) && binary.LittleEndian.Uint16(w.b[w.pos:]) == 0x3c {
@@ -135,7 +133,7 @@ func (w *xlsReader) goesOn(data []byte) [][]byte {
 	return parts
 }
 
-// globals reads what holds for all sheets.
+// globals reads the records that all sheets share.
 func (w *xlsReader) globals() error {
 	kind, data, ok := w.next()
 	if !ok || kind != biffBOF || len(data) < 4 {
@@ -185,7 +183,7 @@ func (w *xlsReader) globals() error {
 	}
 }
 
-// string returns the string at the beginning of data, whose length has so many bytes.
+// string returns the string at the beginning of data; width is the size of its length.
 func (w *xlsReader) string(data []byte, width int) string {
 	if len(data) < width {
 		return ""
@@ -202,7 +200,6 @@ func (w *xlsReader) string(data []byte, width int) string {
 	return s
 }
 
-// share takes the strings that cells share.
 func (w *xlsReader) share(parts [][]byte) error {
 	r := &xlsStrings{parts: parts}
 	r.skip(8)
@@ -221,7 +218,7 @@ func (w *xlsReader) share(parts [][]byte) error {
 	}
 }
 
-// xlsStrings reads Unicode strings that may go on from one record to the next.
+// xlsStrings reads Unicode strings that continue across records.
 type xlsStrings struct{ parts [][]byte }
 
 func (r *xlsStrings) skip(n int) {
@@ -234,7 +231,6 @@ func (r *xlsStrings) skip(n int) {
 	}
 }
 
-// number reads one of n bytes.
 func (r *xlsStrings) number(n int) (v int, ok bool) {
 	for i := range n {
 		for len(r.parts) > 0 && len(r.parts[0]) == 0 {
@@ -249,8 +245,7 @@ func (r *xlsStrings) number(n int) (v int, ok bool) {
 	return v, true
 }
 
-// read reads the flags and n characters. Where a record ends inside them the next one begins with
-// flags again.
+// read reads the flags and n characters. A continuation within them begins with flags again.
 func (r *xlsStrings) read(n int) (string, bool) {
 	flags, ok := r.number(1)
 	if !ok {
@@ -289,7 +284,6 @@ func (r *xlsStrings) read(n int) (string, bool) {
 	return string(utf16.Decode(units)), true
 }
 
-// sheet reads the records of a sheet.
 func (w *xlsReader) sheet(at int) error {
 	w.pos, w.at, w.formula, w.after = at, -1, nil, ""
 	if at < 0 || at >= len(w.b) {
@@ -332,14 +326,14 @@ func (w *xlsReader) sheet(at int) error {
 	}
 }
 
-// note keeps a text that stands beside the cells.
+// note keeps a text outside of cells.
 func (w *xlsReader) note(s string) {
 	if s = content.OneLine(strings.ReplaceAll(s, "\x00", "")); content.HasText(s) {
 		w.after += s + "\n"
 	}
 }
 
-// record reads one that has cells.
+// record reads a record of cells.
 func (w *xlsReader) record(kind int, data []byte) {
 	if kind == 0x207 && w.formula != nil { // STRING, of the formula before
 		w.formula = nil
@@ -394,8 +388,7 @@ func (w *xlsReader) record(kind int, data []byte) {
 	}
 }
 
-// rk returns a number of 30 bits: a whole one, or the front of another, perhaps a hundred times too
-// large.
+// rk decodes a 30-bit number: a whole one, or the upper half of a float64, perhaps times 100.
 func rk(b []byte) float64 {
 	n := binary.LittleEndian.Uint32(b)
 	v := float64(int32(n) >> 2)
@@ -419,5 +412,4 @@ func (w *xlsReader) number(v float64, xf int) {
 	}
 }
 
-// putText writes a cell of text.
 func (w *xlsReader) putText(s string) { w.put(strings.ReplaceAll(s, "\x00", ""), true) }

@@ -10,8 +10,7 @@ import (
 	"searchd/extract/content"
 )
 
-// XLSX reads the cells of an Office Open XML workbook, as Excel and others write it: a line for
-// each row, under the names of the sheets.
+// XLSX reads an Office Open XML workbook: a line for each row, under the names of the sheets.
 func XLSX(x *content.File, b []byte) (content.Content, error) {
 	if f, err := OpenOLE(b); err == nil && (f.Has("Workbook") || f.Has("Book")) { // an old one under another name
 		return XLS(x, b)
@@ -53,8 +52,8 @@ func XLSX(x *content.File, b []byte) (content.Content, error) {
 	return r.content(r.titleIn("docprops/core.xml"))
 }
 
-// beside writes what a sheet has beside its cells: comments, the texts of boxes, alternative texts
-// of pictures, and the titles of charts, whose values are those of cells.
+// beside writes comments, texts of boxes, alternative texts, and titles of charts, whose values are
+// those of cells.
 func (r *archive) beside(sheet string) {
 	parts := r.parts(sheet, "threadedComment", "comments", "drawing")
 	threads := len(parts) > 0 && parts[0].kind == "threadedComment"
@@ -99,7 +98,6 @@ func (r *archive) beside(sheet string) {
 	}
 }
 
-// xlsxStyles finds the formats of cells.
 type xlsxStyles struct {
 	cellFormats
 	cells   bool          // inside the formats of cells
@@ -126,7 +124,6 @@ func (s *xlsxStyles) token(t xml.Token) {
 	}
 }
 
-// xlsxWriter writes the cells of sheets.
 type xlsxWriter struct {
 	sheetWriter
 	shared  []string
@@ -140,7 +137,6 @@ type xlsxWriter struct {
 	reading bool            // inside a ruby text
 }
 
-// share takes the strings that cells share.
 func (w *xlsxWriter) share(t xml.Token) {
 	w.strings(t)
 	if e, ok := t.(xml.EndElement); ok && e.Name.Local == "si" {
@@ -153,7 +149,7 @@ func (w *xlsxWriter) share(t xml.Token) {
 	}
 }
 
-// strings collects the value of a cell, or a shared string.
+// strings collects the value of a cell or a shared string.
 func (w *xlsxWriter) strings(t xml.Token) {
 	switch t := t.(type) {
 	case xml.StartElement:
@@ -191,7 +187,6 @@ func (w *xlsxWriter) token(t xml.Token) {
 	}
 }
 
-// cell writes a cell as it is shown.
 func (w *xlsxWriter) cell(v string) {
 	isText := false
 	switch w.kind {

@@ -22,10 +22,10 @@ import (
 	"searchd/extract/content"
 )
 
-// maxMembers is the number of members from which a ZIP archive is no document.
+// maxMembers is the number of members of the largest document.
 const maxMembers = 10000
 
-// archive reads a document that is a ZIP archive of XML and builds its text.
+// archive reads a ZIP archive of XML and builds the text of the document.
 type archive struct {
 	x       *content.File
 	members map[string]*zip.File // by name in lower case
@@ -35,7 +35,7 @@ type archive struct {
 	err     error // of the first part of the text that cannot be read; further ones are not read
 }
 
-// openArchive opens a document. It reports its error.
+// openArchive opens a document, and reports the error if it cannot.
 func openArchive(x *content.File, b []byte) (*archive, error) {
 	if bytes.HasPrefix(b, []byte(oleMagic[:4])) {
 		return nil, x.Reject("an encrypted document, or one of an old program under another name; save it as %s without a password", x.Format)
@@ -56,8 +56,8 @@ func openArchive(x *content.File, b []byte) (*archive, error) {
 	return r, nil
 }
 
-// openXML opens an Office Open XML document, and returns the name of the member that holds the
-// text, which is usual where the archive does not say.
+// openXML opens an Office Open XML document. It returns the name of its main part, usual if the
+// archive has no other.
 func openXML(x *content.File, b []byte, usual string) (*archive, string, error) {
 	r, err := openArchive(x, b)
 	if err != nil {
@@ -75,7 +75,7 @@ func openXML(x *content.File, b []byte, usual string) (*archive, string, error) 
 	return r, main, nil
 }
 
-// partName returns the name of a member in lower case that a part in a folder refers to.
+// partName returns the lower-case name of the member that a part in dir refers to.
 func partName(dir, target string) string {
 	if !strings.HasPrefix(target, "/") {
 		target = path.Join(dir, target)
@@ -83,7 +83,7 @@ func partName(dir, target string) string {
 	return strings.ToLower(strings.TrimPrefix(path.Clean(target), "/"))
 }
 
-// content returns the text with its first title that is not empty.
+// content returns the text with the first title that is not empty.
 func (r *archive) content(titles ...string) (content.Content, error) {
 	c := content.Content{Text: r.out.String(), Blocks: r.out.Blocks(), Fields: map[string]any{}}
 	for _, title := range titles {
@@ -104,7 +104,6 @@ var (
 	errNoMember = errors.New("it lacks its part")
 )
 
-// member reads a member whole.
 func (r *archive) member(name string) ([]byte, error) {
 	f := r.members[strings.ToLower(name)]
 	if f == nil {
@@ -123,12 +122,11 @@ func (r *archive) member(name string) ([]byte, error) {
 	return b, err
 }
 
-// scan hands the tokens of a member to visit. It ignores what cannot be read, which is no text.
+// scan hands the tokens of a member to visit, and ignores errors: the member holds no text.
 func (r *archive) scan(name string, visit func(xml.Token)) {
 	_ = r.tokens(name, func(t xml.Token) error { visit(t); return nil })
 }
 
-// read is scan for members that hold text.
 func (r *archive) read(name string, visit func(xml.Token)) {
 	if r.err == nil {
 		r.err = r.tokens(name, func(t xml.Token) error {
@@ -138,8 +136,8 @@ func (r *archive) read(name string, visit func(xml.Token)) {
 	}
 }
 
-// tokens hands the tokens of a member to visit; a missing member has none. Tokens are raw, so that
-// depth costs nothing; entities that a document defines are errors of the decoder.
+// tokens hands the tokens of a member to visit; a missing member has none. Tokens are raw, so depth
+// costs nothing, and entities that a document defines are errors.
 func (r *archive) tokens(name string, visit func(xml.Token) error) error {
 	f := r.members[strings.ToLower(name)]
 	if f == nil {
@@ -175,8 +173,67 @@ func (r *archive) tokens(name string, visit func(xml.Token) error) error {
 	}
 }
 
-// xmlEscape is a run of characters that Excel and PowerPoint write by their numbers, as XML may not
-// hold them or changes them: _x000D_. To Word it is text.
+// elements calls functions for the elements and texts of a part. Formulas are texts.
+type elements struct {
+	skip   map[string]bool // elements that are ignored with all that is in them
+	prefix bool            // names have their prefixes
+	start  func(name string, e xml.StartElement)
+	end    func(name string)
+	text   func(s string)
+	math   func(s string) // a formula; nil: there are none
+
+	skipping string // the element of skip whose end is awaited
+	depth    int    // of elements of that name
+	formula  formulaReader
+}
+
+func (e *elements) name(n xml.Name) string {
+	if e.prefix {
+		return n.Space + ":" + n.Local
+	}
+	return n.Local
+}
+
+func (e *elements) token(t xml.Token) {
+	if e.formula.prefix != "" {
+		if s, done := e.formula.token(t); done {
+			e.math(s)
+		}
+		return
+	}
+	switch t := t.(type) {
+	case xml.StartElement:
+		name := e.name(t.Name)
+		if e.skipping == "" && e.skip[name] {
+			e.skipping = name
+		}
+		switch {
+		case e.skipping == name:
+			e.depth++
+		case e.skipping != "":
+		case e.math != nil && t.Name.Local == "oMath" && t.Name.Space != "":
+			e.formula.prefix = t.Name.Space
+			e.formula.token(t)
+		default:
+			e.start(name, t)
+		}
+	case xml.EndElement:
+		name := e.name(t.Name)
+		if e.skipping == name {
+			if e.depth--; e.depth == 0 {
+				e.skipping = ""
+			}
+		} else if e.skipping == "" {
+			e.end(name)
+		}
+	case xml.CharData:
+		if e.skipping == "" {
+			e.text(string(t))
+		}
+	}
+}
+
+// xmlEscape matches the characters that Excel and PowerPoint write as numbers: _x000D_.
 var xmlEscape = regexp.MustCompile(`(?:_x[0-9A-Fa-f]{4}_)+`)
 
 // unescapeXML decodes _xHHHH_; control characters other than line ends become spaces.
@@ -197,7 +254,7 @@ func unescapeXML(s string) string {
 	})
 }
 
-// titleIn returns the title that the properties of a document give.
+// titleIn returns the title in the properties of a document.
 func (r *archive) titleIn(member string) string {
 	var title content.Builder
 	inside := false
@@ -219,7 +276,6 @@ func (r *archive) titleIn(member string) string {
 // relation is a reference from one part of an Office Open XML document to another.
 type relation struct{ kind, target string }
 
-// relations returns the references of a member, by ids.
 func (r *archive) relations(member string) map[string]relation {
 	all := map[string]relation{}
 	dir, base := path.Split(member)
@@ -231,8 +287,7 @@ func (r *archive) relations(member string) map[string]relation {
 	return all
 }
 
-// parts returns the references of a member of those kinds, in the order of kinds and of their
-// names.
+// parts returns the references of those kinds, in the order of kinds and of their names.
 func (r *archive) parts(member string, kinds ...string) []relation {
 	var all []relation
 	for _, p := range slices.SortedFunc(maps.Values(r.relations(member)), func(a, b relation) int {
@@ -251,7 +306,7 @@ func (r *archive) parts(member string, kinds ...string) []relation {
 // entry is an element that refers to a part, such as a slide or a sheet.
 type entry struct{ name, part string }
 
-// listed returns the elements of that name in a member with the parts that they refer to.
+// listed returns the elements of that name with the parts that they refer to.
 func (r *archive) listed(member, element string) (all []entry) {
 	parts := r.relations(member)
 	r.read(member, func(t xml.Token) {

@@ -12,7 +12,7 @@ import (
 	"searchd/extract"
 )
 
-// document is what has been read of a file.
+// document is the state of reading a file.
 type document struct {
 	max      int64
 	title    string
@@ -36,7 +36,7 @@ const (
 	errSecurity = 5
 )
 
-// read reads b page by page. Where a call of i fails it returns early.
+// read reads b page by page.
 func (d *document) read(ctx context.Context, i *instance, b []byte) {
 	i.glyphs = sync.OnceValue(func() map[string]map[rune]string { return glyphNames(b) })
 	doc, code := i.load(ctx, b)
@@ -91,7 +91,7 @@ func (d *document) read(ctx context.Context, i *instance, b []byte) {
 	}
 }
 
-// load opens a file, and returns the code of the error where the document is 0.
+// load opens a file; without one it returns an error code.
 func (i *instance) load(ctx context.Context, b []byte) (doc, code uint64) {
 	data := i.malloc(len(b) + 1) // of an empty one, too
 	if i.err != nil || !i.memory.Write(data, b) {
@@ -104,7 +104,7 @@ func (i *instance) load(ctx context.Context, b []byte) (doc, code uint64) {
 	return doc, code
 }
 
-// catalogue is the object with which a reader of the file begins.
+// catalogue matches the root object of a file.
 var catalogue = regexp.MustCompile(`\b(\d{1,9})\s+(\d{1,5})\s+obj\s*<<[^>]*?/Type\s*/Catalog\b`)
 
 // page returns the text of page n, from 1.
@@ -149,10 +149,10 @@ func (d *document) page(ctx context.Context, i *instance, doc, form uint64, n in
 	return text
 }
 
-// flattened is what FPDFPage_Flatten returns when it has changed the page.
+// flattened is the result of FPDFPage_Flatten for a page that it changed.
 const flattened = 1
 
-// missing returns the fields whose text is not in that of the page.
+// missing returns the fields whose text the page does not have.
 func missing(fields []field, text string) (out []field) {
 	if len(fields) == 0 {
 		return nil
@@ -167,8 +167,7 @@ func missing(fields []field, text string) (out []field) {
 	return out
 }
 
-// title returns the title that the document claims, unless it is what a program wrote there for
-// want of one.
+// title returns the title of the document unless it was made up by a program.
 func title(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
 	lower := strings.ToLower(s)
@@ -220,7 +219,7 @@ func (d *document) text() (extract.PDFText, error) {
 	return t, nil
 }
 
-// pageList names pages, as "pages 1, 3 and 5-7 of 9" does.
+// pageList formats page numbers, as in "pages 1, 3 and 5-7 of 9".
 func pageList(pages []int, of int) string {
 	if len(pages) == of {
 		return map[bool]string{true: "the only page", false: fmt.Sprintf("all %d pages", of)}[of == 1]

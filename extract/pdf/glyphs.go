@@ -10,10 +10,9 @@ import (
 	"unicode/utf8"
 )
 
-// glyphNames finds which glyph each code of a font is, by the names of /Differences. PDFium does
-// not tell, and takes a code for a character where it does not know the name. The result is by the
-// base name of the font, "" for those that have none; a code that stands for different names in
-// fonts of one name has the name "". Objects that are encrypted are not found.
+// glyphNames returns the names of the glyphs of each font by code, from /Differences: PDFium takes
+// unknown codes for characters. Fonts have their base name as key, or "". Ambiguous codes have the
+// name "". Encrypted objects are not found.
 func glyphNames(b []byte) map[string]map[rune]string {
 	fonts := map[string]map[rune]string{}
 	objects := objectsOf(b)
@@ -70,9 +69,9 @@ var (
 )
 
 const (
-	// maxDifferences bounds the names of a font, maxObjects the objects that are looked through.
+	// Limits on the names of a font, and on the objects that are searched.
 	maxDifferences, maxObjects = 1000, 1 << 20
-	// maxUnpacked bounds what the streams of objects of a file unpack to.
+	// maxUnpacked limits the decompressed size of all object streams.
 	maxUnpacked = 64 << 20
 )
 
@@ -83,8 +82,7 @@ func nameOf(b []byte) string {
 	})
 }
 
-// objectsOf finds the objects of a file without its table, up to their streams, and those within
-// streams of objects.
+// objectsOf finds the objects of a file without its table, and those in object streams.
 func objectsOf(b []byte) map[int][]byte {
 	objects := map[int][]byte{}
 	left := int64(maxUnpacked)
@@ -131,9 +129,8 @@ func objectsOf(b []byte) map[int][]byte {
 	return objects
 }
 
-// glyphText returns the text of a glyph by the rules of the Adobe Glyph List for its name, "" if it
-// says nothing: what follows the first period is dropped, underscores separate components, uniXXXX
-// and uXXXXXX are code points.
+// glyphText returns the text of a glyph name by the rules of the Adobe Glyph List: the part behind
+// a period is ignored, underscores separate components, uniXXXX and uXXXXXX are code points.
 func glyphText(name string) string {
 	name, _, _ = strings.Cut(name, ".")
 	var b strings.Builder
@@ -173,8 +170,7 @@ func componentText(name string) string {
 	return ""
 }
 
-// glyphs are the names that stand for other characters than themselves, as far as fonts that PDFium
-// does not know use them.
+// glyphs are names that differ from their characters, as far as fonts unknown to PDFium use them.
 var glyphs = func() map[string]string {
 	m := map[string]string{"longs": "ſ", "germandbls": "ß", "ff": "ff", "fi": "fi", "fl": "fl", "ffi": "ffi", "ffl": "ffl", "endash": "–", "emdash": "—", "minus": "-",
 		"quoteleft": "‘", "quoteright": "’", "quotedblleft": "“", "quotedblright": "”", "bullet": "•"}

@@ -10,18 +10,21 @@ import (
 	"unicode/utf8"
 )
 
-// layout makes the text of a page of its characters and fields:
+// layout builds the text of a page from its characters and fields:
 //
-//  1. Characters become words: PDFium's spaces and line ends, gaps, and the ends of raised marks
-//     separate them.
-//  2. Words that follow each other closely on a line become a piece.
-//  3. Where a gap runs down the page between pieces that are prose on both sides, or do not stand
-//     on the same lines, they are columns, read one after the other; what reaches across the gap is
-//     read between what is above and below. Otherwise pieces on the same line are a row.
-//  4. Lines become paragraphs where the step to the next one, or the size of the letters, differs.
-//  5. Words that go on in the next line are put together.
+// 1. Spaces, line ends, gaps and raised marks separate words.
 //
-// Text that is turned is read after the other, each direction as if the page were turned.
+// 2. Words that follow each other closely on a line become a piece.
+//
+// 3. A gap that runs down the page separates columns, if both sides are prose or have different
+// lines. Columns are read one after the other; what crosses the gap is read in between. Otherwise
+// pieces on the same line are a row.
+//
+// 4. Lines become paragraphs where the line spacing or the font size changes.
+//
+// 5. Words that continue on the next line are joined.
+//
+// Rotated text is read last, each direction as if the page were turned.
 func layout(chars []char, fields []field) string {
 	var turns [4][]*piece
 	for _, p := range pieces(chars) {
@@ -42,11 +45,9 @@ func layout(chars []char, fields []field) string {
 	return strings.NewReplacer("\u0002", "-", "\u00ad", "").Replace(s)
 }
 
-// brokenWord is a word that goes on in the next line or column: PDFium marks some of these hyphens
-// by U+0002.
+// brokenWord matches a word that continues on the next line. PDFium marks some hyphens by U+0002.
 var brokenWord = regexp.MustCompile(`(\p{L})(?:[-\x{2010}\x{00ad}]\n{1,2}|\x{0002}\n{0,2})(\p{Ll})`)
 
-// word is what stands between two spaces.
 type word struct {
 	text      strings.Builder
 	x0, x1, y float64
@@ -66,7 +67,6 @@ type piece struct {
 	letters   int
 }
 
-// pieces are in the order of chars.
 func pieces(chars []char) []*piece {
 	var out []*piece
 	var p *piece
@@ -84,8 +84,8 @@ func pieces(chars []char) []*piece {
 	return out
 }
 
-// takes reports whether w goes on with p. A small word may be raised or lowered: a mark, an
-// exponent, an index.
+// takes reports whether w continues p. Small words may be raised or lowered: marks, exponents,
+// indexes.
 func (p *piece) takes(w *word) bool {
 	last := p.words[len(p.words)-1]
 	gap, dy, size := w.x0-last.x1, w.y-p.y, max(p.size, w.size)
@@ -101,8 +101,7 @@ func (p *piece) takes(w *word) bool {
 	return true
 }
 
-// wideGap is the gap between two words of a line, in heights of its letters, that justified text
-// does not have.
+// wideGap is a gap between words, in font sizes, that justified text does not have.
 const wideGap = 0.9
 
 func (p *piece) add(w *word) {
@@ -114,7 +113,7 @@ func (p *piece) add(w *word) {
 	p.letters += len(w.text.String())
 }
 
-// pieces are the lines of the field, one below the other.
+// pieces returns the lines of the field from top to bottom.
 func (f field) pieces() []*piece {
 	lines := strings.Split(f.text, "\n")
 	step := (f.y1 - f.y0) / float64(len(lines))
@@ -183,12 +182,10 @@ func words(chars []char) []*word {
 	return unspaced(out)
 }
 
-// maxGap is the widest gap between letters of a word, maxSpread of one that is spaced out, as a
-// part of their size.
+// maxGap is the widest gap within a word, maxSpread in a spaced-out one, in font sizes.
 const maxGap, maxSpread = 0.2, 0.4
 
-// spaced reports whether the gap before chars[k] is one of several alike, so that the word is
-// spaced out.
+// spaced reports whether the gap before chars[k] is one of several equal gaps in a spaced-out word.
 func spaced(chars []char, k int) bool {
 	gap := chars[k].x0 - chars[k-1].x1
 	alike := func(n int) bool {
@@ -201,8 +198,7 @@ func spaced(chars []char, k int) bool {
 	return gap < maxSpread*chars[k].size && (alike(k-1) || alike(k+1))
 }
 
-// unspaced puts words of single letters together where the gaps between them are alike, and no
-// spaces.
+// unspaced joins single letters with equal gaps.
 func unspaced(words []*word) []*word {
 	single := func(w *word) bool { return utf8.RuneCountInString(w.text.String()) == 1 }
 	var out []*word
@@ -227,12 +223,12 @@ func unspaced(words []*word) []*word {
 	return out
 }
 
-// ideographic reports whether r may be written from top to bottom.
+// ideographic reports whether r may be written vertically.
 func ideographic(r rune) bool {
 	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul) || r >= 0x3000 && r < 0x3040 || r >= 0xff00 && r < 0xfff0
 }
 
-// ligatures from U+FB00 as the letters that people search for.
+// ligatures starts at U+FB00.
 var ligatures = [...]string{"ff", "fi", "fl", "ffi", "ffl", "st", "st"}
 
 func rightToLeft(r rune) bool {
@@ -247,7 +243,6 @@ type writer struct {
 	step    float64 // to the last line from the one before it
 }
 
-// block begins another block: a column, or what stands across columns.
 func (w *writer) block() { w.began = false }
 
 // columns writes pieces column by column, or row by row.
@@ -287,18 +282,17 @@ func (w *writer) columns(ps []*piece, depth int) {
 }
 
 const (
-	// maxColumns is how deep columns are looked for within columns.
+	// maxColumns is the depth of columns within columns.
 	maxColumns = 6
-	// minLines is the number of pieces that a column has.
+	// minLines is the minimum number of pieces in a column.
 	minLines = 3
 )
 
-// gutter returns the x that has most pieces on its lesser side, where few pieces cross it.
+// gutter returns the x of the widest column separation that few pieces cross.
 func gutter(ps []*piece) (x float64, ok bool) {
 	if len(ps) < 2*minLines {
 		return 0, false
 	}
-	// lefts are where pieces begin, rounded, with how many do.
 	lefts := map[float64]int{}
 	for _, p := range ps {
 		lefts[math.Floor(p.x0)]++
@@ -332,8 +326,8 @@ func gutter(ps []*piece) (x float64, ok bool) {
 
 const maxCandidates = 50
 
-// separate reports whether the pieces on two sides of a gap are columns of their own, and not cells
-// of the same rows: they are prose on both sides, or stand on different lines.
+// separate reports whether the two sides of a gap are columns rather than cells of rows: both are
+// prose, or their lines differ.
 func separate(left, right []*piece) bool {
 	if len(left) < minLines || len(right) < minLines {
 		return false
@@ -373,7 +367,6 @@ func prose(ps []*piece) bool {
 
 func sameLine(p, q *piece) bool { return math.Abs(p.y-q.y) < 0.4*min(p.size, q.size) }
 
-// rows writes pieces line by line.
 func (w *writer) rows(ps []*piece) {
 	slices.SortStableFunc(ps, func(a, b *piece) int { return cmp.Or(cmp.Compare(b.y, a.y), cmp.Compare(a.x0, b.x0)) })
 	for len(ps) > 0 {
@@ -419,9 +412,8 @@ func (w *writer) line(line []*piece) {
 	}
 }
 
-// write writes the words of the piece. A raised mark is separated from its word, and an exponent
-// from its base by a circumflex; what is raised otherwise, as in 1st and Mme, and the powers of
-// units of length, belong to the word.
+// write writes the words of the piece. Raised marks are separated from their words, exponents by a
+// circumflex, except in 1st, Mme and units such as m².
 func (p *piece) write(b *strings.Builder) {
 	var before string
 	afterMark := false
@@ -444,8 +436,7 @@ func (p *piece) write(b *strings.Builder) {
 	}
 }
 
-// mark reports whether s, which is raised, may be something beside the word: numbers, signs, or
-// single letters as in a,b.
+// mark reports whether s may be a raised mark: numbers, signs, or single letters as in a,b.
 func mark(s string) bool {
 	letter := false // before r
 	for _, r := range s {
@@ -459,7 +450,7 @@ func mark(s string) bool {
 
 func endsInDigit(s string) bool { return s != "" && s[len(s)-1] >= '0' && s[len(s)-1] <= '9' }
 
-// power reports whether s is the exponent of a variable or of a unit of length: xⁿ, m², km³.
+// power reports whether s is the exponent of a variable or a unit of length: xⁿ, m², km³.
 func power(unit, s string) bool {
 	n := utf8.RuneCountInString(unit)
 	return n == 1 || n == 2 && strings.HasSuffix(unit, "m") && (s == "2" || s == "3")

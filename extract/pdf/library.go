@@ -21,14 +21,14 @@ import (
 // pageSize is the unit in which the memory of WebAssembly grows.
 const pageSize = 64 << 10
 
-// start compiles PDFium, or loads it from the cache folder if it was compiled before, for at most n
-// files at the same time. PDFium sees no files, no clock and no environment of this machine.
+// start compiles PDFium, or loads it from the cache, for at most n files at a time. It gets no
+// access to files, clock and environment.
 func start(cache string, memory int64, n int) (pdfium.Pool, error) {
 	p, err := compile(cache, memory, n)
 	if err == nil || cache == "" {
 		return p, err
 	}
-	// The cache may be damaged: it is made anew, and done without where that does not help.
+	// The cache may be damaged: make it anew, or do without.
 	old, _ := filepath.Glob(filepath.Join(cache, "wazero-*"))
 	for _, dir := range old {
 		if os.RemoveAll(dir) != nil {
@@ -56,8 +56,8 @@ func compile(cache string, memory int64, n int) (pdfium.Pool, error) {
 	return webassembly.Init(webassembly.Config{MaxIdle: 1, MaxTotal: n, RuntimeConfig: config, FSConfig: wazero.NewFSConfig(), Stdout: io.Discard, Stderr: io.Discard})
 }
 
-// CacheIn returns the folder for [Reader.Cache] of a program whose data folder is data, or, where
-// that is empty, one in the cache folder of the user; empty if there is none.
+// CacheIn returns the folder for [Reader.Cache] of a program with that data folder; without one, a
+// folder in the user's cache. It is empty if there is none.
 func CacheIn(data string) string {
 	if data != "" {
 		return filepath.Join(data, "pdfium")
@@ -69,11 +69,11 @@ func CacheIn(data string) string {
 	return filepath.Join(dir, "searchd", "pdfium")
 }
 
-// instance is one PDFium with a memory of its own. It reads one file and is dropped, so that no
-// file can influence how another is read.
+// instance is a PDFium with its own memory. It reads one file, so that files cannot influence each
+// other.
 //
-// go-pdfium's own calls allocate handles and several objects for each character of a page;
-// [instance.call] calls the functions of PDFium by their names instead.
+// It calls the functions of PDFium by name, as go-pdfium's own calls allocate several objects for
+// each character.
 type instance struct {
 	pdfium    pdfium.Pdfium
 	lookup    reflect.Value // func(name string) with a result that can be called
@@ -115,9 +115,8 @@ func newInstance(p pdfium.Pdfium) (*instance, error) {
 	return i, i.err
 }
 
-// call calls a function of PDFium and returns its result, 0 if it has none. A function that may
-// take long stops when ctx ends; watching ctx costs more than most functions do, so short ones are
-// called with context.Background().
+// call calls a function of PDFium and returns its result. Slow functions stop when ctx ends.
+// Watching ctx costs more than fast functions do; see quick.
 func (i *instance) call(ctx context.Context, name string, args ...uint64) uint64 {
 	if i.err != nil {
 		return 0
@@ -151,7 +150,7 @@ func (i *instance) malloc(n int) uint32 {
 	return p
 }
 
-// float32s reads n numbers at the beginning of scratch.
+// float32 returns the n-th number in scratch.
 func (i *instance) float32(n int) float64 {
 	v, _ := i.memory.ReadFloat32Le(i.scratch + 4*uint32(n))
 	return finite(float64(v))
@@ -162,7 +161,7 @@ func (i *instance) float64(n int) float64 {
 	return finite(v)
 }
 
-// finite keeps what a hostile file made of coordinates out of sums and comparisons.
+// finite replaces numbers that would spoil sums and comparisons.
 func finite(v float64) float64 {
 	if math.IsNaN(v) || math.Abs(v) > 1e6 {
 		return 0
@@ -170,9 +169,8 @@ func finite(v float64) float64 {
 	return v
 }
 
-// text returns what a function writes as UTF-16 to a buffer, of which the address and the size are
-// its last two arguments, at most maxString bytes of it. The functions return the size that they
-// need.
+// text calls a function whose last two arguments are a buffer for UTF-16 and its size, and which
+// returns the size that it needs.
 func (i *instance) text(ctx context.Context, name string, args ...uint64) string {
 	n := uint32(i.call(ctx, name, append(args, 0, 0)...))
 	if n <= 2 || n > maxString || i.err != nil {
@@ -197,5 +195,5 @@ func (i *instance) text(ctx context.Context, name string, args ...uint64) string
 	return string(utf16.Decode(units))
 }
 
-// maxString bounds one string that a file holds beside its pages.
+// maxString limits a string outside of pages.
 const maxString = 4 << 20

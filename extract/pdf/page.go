@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// char is a character of a page. Places are in points; x grows to the right, y upwards.
+// char is a character of a page. Positions are in points; x grows to the right, y upwards.
 type char struct {
 	r      rune
 	x0, x1 float64 // from where it is drawn to where the next one is
@@ -22,24 +22,23 @@ type char struct {
 	apart  bool    // PDFium sees a space before it that is not drawn
 }
 
-// field is a text with a place of its own, such as the value of a form field.
+// field is a text with its own position, such as the value of a form field.
 type field struct {
 	text           string
 	x0, y0, x1, y1 float64
 }
 
 const (
-	// maxChars bounds the characters of one page, maxNotes its annotations.
+	// Limits on the characters and the annotations of a page.
 	maxChars, maxNotes = 1 << 20, 2000
-	// unknownChar marks a glyph of which the file does not say what character it is.
+	// unknownChar marks a glyph whose character is unknown.
 	unknownChar = '\uFDD0'
 )
 
-// chars returns the characters of a page in PDFium's order, with spaces and line ends where PDFium
-// sees some, and whether most of them are codes of fonts that do not say what the codes mean.
+// chars returns the characters of a page in PDFium's order, with the spaces and line ends that
+// PDFium adds. doubtful reports that most are codes of fonts without a mapping.
 //
-// A call costs far more than what it asks for, so that there is one for each character, and more
-// only where its font changes.
+// Calls are expensive: there is one for each character, and more only where the font changes.
 func (i *instance) chars(ctx context.Context, page uint64) (chars []char, doubtful bool) {
 	text := i.call(ctx, "FPDFText_LoadPage", page)
 	if text == 0 {
@@ -109,17 +108,17 @@ func (i *instance) chars(ctx context.Context, page uint64) (chars []char, doubtf
 	return chars, 20*codes > total
 }
 
-// look is by what the fonts of a page are told apart.
+// look identifies a font on a page.
 type look struct {
 	r      rune
 	height float64
 }
 
-// code is the meaning of a character that is a code of its font.
+// code is the meaning of a character that is only a code of its font.
 const code = "\x00"
 
-// meaning returns the text of the character at an index, if it is not r: PDFium takes a code for a
-// character where it does not know more.
+// meaning returns the text of the character at an index if PDFium's is wrong: it takes codes
+// without a mapping for characters.
 func (i *instance) meaning(r rune, text, at uint64) string {
 	if i.quick("FPDFText_HasUnicodeMapError", text, at) != 1 {
 		if r < ' ' {
@@ -146,14 +145,13 @@ func firstRune(s string) rune {
 }
 
 const (
-	// minSpace is the width of the least space, as a part of the size of the letters.
+	// minSpace is the minimum width of a space, in font sizes.
 	minSpace = 0.07
-	// softHyphen is PDFium's mark of a hyphen at the end of a line where the word goes on.
+	// softHyphen is PDFium's mark of a hyphen within a word.
 	softHyphen = 0x02
 )
 
-// font completes a character with what depends on its font. Its box is that of a character as it
-// lies on the page.
+// font sets the fields of a character that depend on its font.
 func (i *instance) font(c *char, text, at uint64, x0, y0, x1, y1 float64) {
 	angle := float64(math.Float32frombits(uint32(i.quick("FPDFText_GetCharAngle", text, at))))
 	c.turn = -int(math.Round(finite(angle)/(math.Pi/2))) & 3
@@ -169,7 +167,6 @@ func (i *instance) font(c *char, text, at uint64, x0, y0, x1, y1 float64) {
 	}
 }
 
-// runes returns the characters of a text page by their indexes.
 func (i *instance) runes(ctx context.Context, text uint64) []rune {
 	n := min(int(int32(i.quick("FPDFText_CountChars", text))), maxChars)
 	if n <= 0 {
@@ -207,7 +204,7 @@ func (i *instance) runes(ctx context.Context, text uint64) []rune {
 	return runes
 }
 
-// turned returns where a point comes to when the page is turned clockwise by so many quarters.
+// turned rotates a point clockwise by so many quarter turns.
 func turned(x, y float64, quarters int) (float64, float64) {
 	switch quarters {
 	case 1:
@@ -220,7 +217,7 @@ func turned(x, y float64, quarters int) (float64, float64) {
 	return x, y
 }
 
-// Subtypes of annotations, types and flags of form fields.
+// Values of PDFium: annotation subtypes, form field types and flags.
 const (
 	annotLink, annotFreeText, annotStamp, annotPopup, annotWidget = 2, 3, 13, 16, 20
 	fieldCheckBox, fieldRadio, fieldCombo, fieldList, fieldText   = 2, 3, 4, 5, 6
@@ -228,7 +225,7 @@ const (
 	password                                                      = 1 << 13     // flag of a text field
 )
 
-// form returns the handle by which the values of form fields are asked for, 0 if doc has none.
+// form returns the form of doc, 0 if it has none.
 func (i *instance) form(ctx context.Context, doc uint64) uint64 {
 	if i.call(ctx, "FPDF_GetFormType", doc) == 0 {
 		return 0
@@ -243,8 +240,8 @@ func (i *instance) form(ctx context.Context, doc uint64) uint64 {
 	return i.call(ctx, "FPDFDOC_InitFormFillEnvironment", doc, uint64(info))
 }
 
-// annotations returns the texts that have a place on the page, the notes about it, and whether an
-// annotation may show something.
+// annotations returns texts with a position, notes without one, and whether an annotation shows
+// something.
 func (i *instance) annotations(ctx context.Context, page, form uint64) (fields []field, notes []string, shown bool) {
 	n := min(int(int32(i.call(ctx, "FPDFPage_GetAnnotCount", page))), maxNotes)
 	if n > 0 && form != 0 {
@@ -283,7 +280,7 @@ func (i *instance) annotations(ctx context.Context, page, form uint64) (fields [
 	return fields, notes, shown
 }
 
-// value returns what is filled in or chosen in a form field.
+// value returns the value of a form field.
 func (i *instance) value(ctx context.Context, form, a uint64) string {
 	if form == 0 {
 		return ""
@@ -314,17 +311,15 @@ func (i *instance) value(ctx context.Context, form, a uint64) string {
 	return "" // a button or a signature
 }
 
-// annotString returns an entry of the dictionary of an annotation.
 func (i *instance) annotString(ctx context.Context, a uint64, key string) string {
 	return i.text(ctx, "FPDFAnnot_GetStringValue", a, i.name(key))
 }
 
-// meta returns an entry of the document's information.
 func (i *instance) meta(ctx context.Context, doc uint64, key string) string {
 	return i.text(ctx, "FPDF_GetMetaText", doc, i.name(key))
 }
 
-// name keeps a string in the memory of the instance, which ends with its file.
+// name returns the address of a string in the memory of the instance.
 func (i *instance) name(s string) uint64 {
 	if at, ok := i.names[s]; ok {
 		return at

@@ -16,10 +16,10 @@ import (
 )
 
 // Reader reads PDF files. The zero value of each field is its default. It is safe for concurrent
-// use, and must not be copied after its first.
+// use and must not be copied after the first.
 type Reader struct {
-	// Cache is the folder for PDFium as machine code, which is made if it is missing. Without one
-	// each process compiles PDFium anew, which takes seconds.
+	// Cache is the folder for the compiled PDFium; it is created if necessary. Without it each
+	// process compiles for seconds.
 	Cache   string
 	Time    time.Duration // for one file; default 20 s
 	Memory  int64         // bytes that PDFium may use for one file, in whole MiB; default 768 MiB, at most 4 GiB
@@ -36,15 +36,14 @@ const (
 	defaultTime    = 20 * time.Second
 	defaultMemory  = 768 << 20
 	defaultMaxText = 16 << 20
-	// maxPages bounds what a damaged page tree can claim.
+	// maxPages limits the pages that a damaged file claims.
 	maxPages = 100_000
 )
 
 var errMemory = errors.New("it needs more memory than the limit")
 
-// Read returns the text of the PDF in b, its pages separated by blank lines. Pages that cannot be
-// read, or have no text, are named in the warning. It is an error if no page has a text: a scanned
-// document has to go through character recognition first.
+// Read returns the text of the PDF in b, with a warning that names pages without text and damaged
+// ones. A file without any text is an error.
 func (r *Reader) Read(ctx context.Context, b []byte) (extract.PDFText, error) {
 	done, err := r.acquire(ctx)
 	if err != nil {
@@ -67,7 +66,7 @@ func (r *Reader) Read(ctx context.Context, b []byte) (extract.PDFText, error) {
 	return d.text()
 }
 
-// acquire starts PDFium if this is the first file, and waits until this file may be read.
+// acquire starts PDFium for the first file, and waits until this file may be read.
 func (r *Reader) acquire(ctx context.Context) (done func(), err error) {
 	r.start.Do(func() {
 		n := runtime.GOMAXPROCS(0)
@@ -93,7 +92,6 @@ func (r *Reader) acquire(ctx context.Context) (done func(), err error) {
 	}
 }
 
-// read reads b into d by an instance of PDFium of its own.
 func (r *Reader) read(ctx context.Context, b []byte, d *document) error {
 	p, err := r.pool.GetInstanceWithContext(ctx)
 	if err != nil {
@@ -117,7 +115,7 @@ func (r *Reader) read(ctx context.Context, b []byte, d *document) error {
 	return fmt.Errorf("damaged: PDFium fails on it (%s)", first)
 }
 
-// Close frees what PDFium holds. The Reader must not be used any more.
+// Close stops PDFium. The Reader must not be used afterwards.
 func (r *Reader) Close() error {
 	r.start.Do(func() {})
 	if r.started == nil {

@@ -76,8 +76,7 @@ func read(f *content.File, s string, o Options, withPage bool) (*writer, error) 
 	return w, err
 }
 
-// decode returns b as UTF-8: decoded by its byte order mark, else by its meta element, else as
-// other text is.
+// decode returns b as UTF-8, by its byte order mark, its meta element, or a guess.
 func decode(x *content.File, b []byte) (string, error) {
 	if x.Marked {
 		return x.Text(0, b)
@@ -91,8 +90,8 @@ func decode(x *content.File, b []byte) (string, error) {
 	case enc == nil:
 		return x.Text(0, b)
 	case bad*minChance <= multi && multi > 0 && (content.IsCharmap(name) || multi >= minChance):
-		// Pages of UTF-8 often claim to be something else; that such a text is UTF-8 by chance
-		// happens to a few letters of two bytes at most.
+		// Pages in UTF-8 often claim another encoding. A few letters of two bytes can be valid
+		// UTF-8 by chance.
 		if err := x.Warnf(0, "the page says that it is in %s, but it is in UTF-8", name); err != nil {
 			return "", err
 		}
@@ -106,15 +105,13 @@ func decode(x *content.File, b []byte) (string, error) {
 	return s, nil
 }
 
-// minChance is the number of characters of UTF-8 that are not there by chance.
+// minChance is the number of UTF-8 characters that do not occur by chance.
 const minChance = 10
 
-// declaredCharset returns the character set that a meta element in the first 1,024 bytes names; nil
-// if none does.
+// declaredCharset returns the encoding that a meta element names; nil if none does.
 func declaredCharset(b []byte) (encoding.Encoding, string) {
-	// DetermineEncoding does not say whether it found a declaration or guessed. With ASCII and one
-	// character of UTF-8, not at the end, its guess is UTF-8, without that character it is
-	// Windows-1252: what comes out both times has been declared.
+	// DetermineEncoding does not say whether it found a declaration. Without one its result depends
+	// on whether a character of UTF-8 follows.
 	head := bytes.Clone(b[:min(len(b), 1000)])
 	for i, c := range head {
 		if c >= 0x80 {

@@ -11,12 +11,12 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// headingLevel returns 1 to 6 for h1 to h6, 0 for other elements.
+// headingLevel returns 1 to 6 for h1 to h6, else 0.
 func headingLevel(tag atom.Atom) int {
 	return slices.Index([]atom.Atom{atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6}, tag) + 1
 }
 
-// kind returns what text is that begins here.
+// kind returns the kind of the block that begins here.
 func (w *writer) kind() content.Block {
 	switch {
 	case w.pre > 0:
@@ -33,8 +33,7 @@ func (w *writer) kind() content.Block {
 	return content.Block{}
 }
 
-// ofCode takes the language that a code element, or a div around a pre element, names in its
-// classes.
+// ofCode takes the language from the classes of a code element, or of a div around pre.
 func (w *writer) ofCode(tag atom.Atom, class string) {
 	switch {
 	case tag == atom.Div && w.pre == 0:
@@ -47,8 +46,7 @@ func (w *writer) ofCode(tag atom.Atom, class string) {
 
 var codeClass = regexp.MustCompile(`(?i)(?:^|\s)(?:lang(?:uage)?-|highlight-(?:source-|text-)?|brush:\s*|sourceCode\s+|src src-)([a-z0-9+#_.-]{1,30})`)
 
-// codeLanguage returns the language in which code is that has these classes, as Markdown,
-// highlighters and generators of pages write them; empty if they name none.
+// codeLanguage returns the language that classes of Markdown renderers and highlighters name.
 func codeLanguage(class string) string {
 	m := codeClass.FindStringSubmatch(class)
 	if m == nil {

@@ -15,8 +15,7 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// Pages beyond these limits are read whole: the time that it takes to find the main text grows
-// faster than they do.
+// Pages beyond these limits are read whole, as finding the main text takes superlinear time.
 const (
 	maxMainBytes    = 2 << 20
 	maxMainElements = 20_000
@@ -25,13 +24,12 @@ const (
 	maxCompared     = 1 << 30 // bytes of what readability has found, times blocks that are looked up in it
 )
 
-// minPage is the length in bytes of a text of which all is kept: there is not enough to judge by.
+// minPage is the length in bytes of a text that is too short to be judged.
 const minPage = 500
 
-// mainThreshold is the weight from which a block is kept.
 const mainThreshold = 5.7
 
-// page notes where the blocks of a web page stand in it.
+// page records where the blocks of a web page are in its tree.
 type page struct {
 	stack  []element
 	deep   bool // elements were deeper than maxMainDepth
@@ -40,14 +38,14 @@ type page struct {
 	places []place          // of each block
 }
 
-// element is one that is open.
+// element is an open element.
 type element struct {
 	tag    atom.Atom
 	serial int
 	hints  hints
 }
 
-// hints is what the names of an element suggest that it holds.
+// hints say what the class and id of an element suggest about its content.
 type hints uint8
 
 const (
@@ -56,15 +54,14 @@ const (
 	aboutPage                     // author, date, tags, captions, menus
 )
 
-// hintNames are the words in classes and ids by which elements are known, as they are written on
-// sites in any language.
+// hintNames match classes and ids as sites in any language use them.
 var hintNames = map[hints]*regexp.Regexp{
 	aboutOthers: regexp.MustCompile(`(?i)related|recommend|teaser|promo|newsletter|subscri|advert|\bads?[-_]|[-_]ads?\b|banner|sponsor|outbrain|taboola|popup|modal|cookie|sidebar|widget|shop|more\b|next|prev|similar|also`),
 	forVisitors: regexp.MustCompile(`(?i)shar(?:e|ing)|social|comment|disqus|respond|reply|rating|print|login|search|form\b`),
 	aboutPage:   regexp.MustCompile(`(?i)meta|author|byline|date|time|tags?\b|categor|breadcrumb|copyright|credit|caption|legend|bio\b|kicker|toolbar|pag(?:er|inat)|menu|nav|foot|info`),
 }
 
-// place is where a block stands in its page.
+// place is where a block is in its page.
 type place struct {
 	links       int   // bytes of it that are links
 	parent      int   // serial number of the element around the one that it is in; 0 for none
@@ -76,7 +73,6 @@ type place struct {
 	outOfStream bool // in an aside or a footer
 }
 
-// maxKnown is the number of classes and ids that are remembered.
 const maxKnown = 10_000
 
 func (p *page) opens(tag atom.Atom, a *tagAttrs) {
@@ -126,8 +122,7 @@ func (p *page) closes(tag atom.Atom) {
 	}
 }
 
-// placed notes the places of the blocks up to the n-th, which has begun here, and that the last
-// link bytes of it are a link.
+// placed records the places of the blocks up to the n-th, and that its last link bytes are a link.
 func (p *page) placed(n, link int) {
 	if p == nil || n == 0 {
 		return
@@ -161,12 +156,11 @@ func (p *page) place() place {
 	return at
 }
 
-// mainText reduces the text of a web page to what the page is about, without menus, teasers and
-// what else stands around it. It reports false, and changes nothing, where it finds too little.
+// mainText reduces a page to its main text, without menus, teasers and footers. It reports false,
+// and changes nothing, if it finds too little.
 //
-// The judgement of readability is one of several signs: it misses the lead in front of the text,
-// lists and tables, and takes captions and boxes of other pages for parts of it. So each block is
-// weighed.
+// Readability alone misses leads, lists and tables, and keeps captions and teasers; it is one of
+// the signs by which each block is weighed.
 func mainText(c *content.Content, p *page, source string) bool {
 	if len(source) > maxMainBytes || p.deep || len(c.Blocks) > maxMainBlocks || len(p.places) != len(c.Blocks) {
 		return false
@@ -208,12 +202,11 @@ func mainText(c *content.Content, p *page, source string) bool {
 	return true
 }
 
-// tooLittle reports whether a main text of n bytes says that a page with all of them is a list of
-// links, a directory or the like, of which the whole is the main text.
+// tooLittle reports whether n of all bytes are so few that the page is probably a list of links or
+// a directory, whose main text is all of it.
 func tooLittle(n, all int) bool { return n*12 < all || n < 300 && n*3 < all }
 
-// readabilityText returns the letters and digits of what readability takes for the main text of a
-// page.
+// readabilityText returns the letters and digits of readability's main text.
 func readabilityText(source string) (found string, err error) {
 	defer func() {
 		if recover() != nil {
@@ -241,7 +234,6 @@ func readabilityText(source string) (found string, err error) {
 	return squeezed(out.String()), nil
 }
 
-// squeezed returns the letters and digits of s.
 func squeezed(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -256,11 +248,10 @@ func squeezed(s string) string {
 	}, s)
 }
 
-// weigh reports which blocks are of the main text. found is the letters and digits of what
-// readability has found.
+// weigh reports which blocks are main text; found is the letters and digits of readability's.
 //
-// The weights are those of a logistic regression over the pages of trafilatura's evaluation,
-// rounded to a tenth. It was checked by leaving out sites in turn.
+// The weights come from a logistic regression over the pages of trafilatura's evaluation, rounded
+// to a tenth and checked by leaving out sites in turn.
 func weigh(text string, blocks []content.Block, places []place, found string) []bool {
 	var (
 		in     = make([]bool, len(blocks)) // readability has found it
@@ -327,7 +318,7 @@ func weigh(text string, blocks []content.Block, places []place, found string) []
 	return good
 }
 
-// wholeLists makes good all items of a list of which most are.
+// wholeLists keeps all items of a list if it keeps most of them.
 func wholeLists(good []bool, blocks []content.Block) {
 	for i := 0; i < len(blocks); i++ {
 		begin, n := i, 0
@@ -342,8 +333,8 @@ func wholeLists(good []bool, blocks []content.Block) {
 	}
 }
 
-// fill adds blocks that nothing speaks against: those between two that are good, between the first
-// h1 and the first of them, and beside them in the same element.
+// fill adds blocks without negative signs that are between kept ones, between the first h1 and the
+// first of them, or in the same element as one.
 func fill(good, clean []bool, places []place, h1 int) {
 	first, last := slices.Index(good, true), -1
 	if first < 0 {
@@ -365,7 +356,6 @@ func fill(good, clean []bool, places []place, h1 int) {
 
 var endsSentence = regexp.MustCompile(`[!?…。！？”"»]$`)
 
-// isSentence reports whether s ends as a sentence does.
 func isSentence(s string) bool {
 	return strings.HasSuffix(s, ".") || endsSentence.MatchString(s[max(0, len(s)-3):])
 }

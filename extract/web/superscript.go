@@ -9,16 +9,14 @@ import (
 	"searchd/extract/content"
 )
 
-// Superscript is a sup element whose text has not been written: what it means depends on what
-// follows it.
+// Superscript is the content of a sup element, whose meaning depends on the text behind it.
 type Superscript struct {
 	Open bool // its end tag has not come
 	Note bool // it holds a link, or says that it refers to a note
 	Text content.Builder
 }
 
-// End writes to out the Superscript that has been read, if one has; next is the text behind it,
-// empty where a block ends.
+// End writes the superscript that is pending, if any; next is the text behind it.
 func (s *Superscript) End(out *content.Builder, next string) {
 	text, note := s.Text.String(), s.Note
 	if *s = (Superscript{}); text == "" {
@@ -31,8 +29,7 @@ func (s *Superscript) End(out *content.Builder, next string) {
 	out.Inline(raised(before, text, next, note))
 }
 
-// IsReference reports whether a class or an id is that of a reference to a note, as generators of
-// pages write them.
+// IsReference reports whether a class or id marks a reference to a footnote.
 func IsReference(name string) bool { return reference.MatchString(name) }
 
 var reference = regexp.MustCompile(`(?i)(?:^|[\s_:-])(?:foot-?note|fn|note-?ref|cite-?ref|reference|refmark|endnote)`)
@@ -42,16 +39,12 @@ var (
 	noteNumber = regexp.MustCompile(`^\[?\(?[0-9]{1,4}(?:[,;–-][ ]?[0-9]{1,4})*\)?\]?$`)
 )
 
-// raised returns the Superscript s as plain text, to be written behind before and in front of next.
-// As words are found by the letters that stand together, a mark of a note must not join the word
-// before it, and an exponent must not join its base, but for that of a unit: m² is m2 to whoever
-// searches.
+// raised returns the superscript s as plain text between before and next, so that words can still
+// be found by their letters:
 //
-//   - A mark of a note is [1], behind a space. It is one if note says so, or if it is a number or a
-//     sign behind a word of four letters or more or behind a sign.
-//   - An exponent is 10^6, Ca^2+ or x^n.
-//   - Squares and cubes of one to three letters are m² and cm³.
-//   - The rest is written as it stands: 1st, Mme, 14C.
+// Footnote marks become [1] behind a space: if note is set, or a number or sign follows a longer
+// word. Exponents are written 10^6, Ca^2+ or x^n. Squares and cubes of units are m² and cm³. The
+// rest stays: 1st, Mme, 14C.
 func raised(before, s, next string, note bool) string {
 	last, _ := utf8.DecodeLastRuneInString(before)
 	word := wordLength(before)
@@ -98,7 +91,7 @@ func raised(before, s, next string, note bool) string {
 	return " " + s
 }
 
-// wordLength returns the number of letters at the end of s, 4 for more than 4.
+// wordLength returns the number of letters at the end of s, at most 4.
 func wordLength(s string) int {
 	n := 0
 	for n < 4 {

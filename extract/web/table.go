@@ -7,7 +7,7 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// table is the table that an writer is in.
+// table is the state of the table that is open.
 type table struct {
 	data   []bool // of each table of the page, in the order of their start tags, whether it holds data
 	seen   int    // tables whose start tag has come
@@ -18,7 +18,7 @@ type table struct {
 	tds    int    // other cells of it
 }
 
-// isData reports whether the table that has begun holds data, and begins its first row.
+// isData starts the next table and reports whether it holds data.
 func (t *table) isData() bool {
 	*t = table{data: t.data, seen: t.seen}
 	return t.seen <= len(t.data) && t.data[t.seen-1]
@@ -32,8 +32,7 @@ func (t *table) cell(tag atom.Atom) {
 	}
 }
 
-// endRow ends the row that is open, if any is. The first rows of header cells alone are the header
-// of their table.
+// endRow ends the open row. Leading rows of header cells only are the header of their table.
 func (w *writer) endRow() {
 	t := &w.table
 	if !t.open || t.ths+t.tds == 0 {
@@ -51,9 +50,8 @@ const (
 	maxMeanCell   = 300 // bytes; a table with more in its mean cell lays out a page
 )
 
-// dataTables reports, of each table of a page in the order of their start tags, whether it holds
-// data: rows of several short cells. Others lay out the page: those with one row or column, with a
-// table or a heading inside, or with code, which must keep its lines.
+// dataTables reports for each table of a page whether it holds data: rows of several short cells.
+// Tables with one row or column, or with headings, code or tables inside, are layout.
 func dataTables(s string) []bool {
 	if !containsFold(s, "<table") {
 		return nil
@@ -108,7 +106,6 @@ func dataTables(s string) []bool {
 	return data
 }
 
-// containsFold reports whether s contains sub, which is of lower-case ASCII, in any case.
 func containsFold(s, sub string) bool {
 	for i := 0; i+len(sub) <= len(s); i++ {
 		n := strings.IndexByte(s[i:], sub[0])

@@ -15,8 +15,8 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// writer writes the text of HTML, token by token. It builds no tree, so that neither depth nor
-// size of the input can hurt it; unclosed and misnested elements do not matter for text.
+// writer writes the text of HTML token by token. It builds no tree, so depth and size cannot hurt,
+// and unclosed or misnested elements do not matter.
 type writer struct {
 	Options
 	out         *content.Builder
@@ -48,37 +48,34 @@ type writer struct {
 	depth   int  // of elements of the kind of skip
 }
 
-// skipped elements hold nothing to read. All but nav and dialog are closed in practice.
+// skipped elements have no text to read.
 var skipped = map[atom.Atom]bool{
 	atom.Script: true, atom.Style: true, atom.Noscript: true, atom.Template: true, atom.Nav: true, atom.Svg: true, atom.Iframe: true,
 	atom.Canvas: true, atom.Select: true, atom.Datalist: true, atom.Textarea: true, atom.Noembed: true, atom.Noframes: true, atom.Object: true,
 	atom.Dialog: true, atom.Annotation: true,
 }
 
-// closed elements need an end tag, so that one can tell where they end. Others are never left out
-// for their attributes.
+// closed elements have mandatory end tags. Only they are left out because of their attributes.
 var closed = map[atom.Atom]bool{
 	atom.Div: true, atom.Span: true, atom.Section: true, atom.Aside: true, atom.Header: true, atom.Footer: true, atom.Ul: true, atom.Ol: true,
 	atom.A: true, atom.Button: true, atom.Form: true, atom.Table: true, atom.Figure: true, atom.Details: true, atom.Menu: true, atom.Pre: true,
 	atom.I: true, atom.B: true, atom.Em: true, atom.Strong: true, atom.Sup: true, atom.Sub: true, atom.Small: true, atom.Label: true,
 }
 
-// besideRoles are ARIA roles of what stands beside the text of a page.
+// besideRoles are ARIA roles of menus and controls.
 var besideRoles = map[string]bool{
 	"navigation": true, "search": true, "dialog": true, "alertdialog": true, "menu": true, "menubar": true, "toolbar": true, "contentinfo": true,
 }
 
-// besideClasses are those of links to headings and for editing them, and to the text, as generators
-// of pages write them.
+// besideClasses mark links to headings, to editing and to the text.
 var besideClasses = map[string]bool{
 	"headerlink": true, "header-anchor": true, "hash-link": true, "heading-anchor": true, "anchor-link": true, "anchorjs-link": true,
 	"mw-editsection": true, "mw-jump-link": true, "skip-link": true, "skip-to-content": true,
 }
 
-// banners about cookies have one of these in a class or id of theirs, beside the word cookie.
+// banners are parts of classes of cookie banners, beside the word cookie.
 var banners = []string{"banner", "consent", "notice", "dialog", "popup", "modal", "overlay", "-bar", "law"}
 
-// tagAttrs are the attributes that matter.
 type tagAttrs struct {
 	lang, name, content, alt, role, class, id string
 	hidden, unseen, undisplayed               bool // unseen: aria-hidden; undisplayed: by its style
@@ -118,8 +115,8 @@ func readAttrs(z *html.Tokenizer) (a tagAttrs) {
 
 var undisplayed = regexp.MustCompile(`(?i)(?:^|;)\s*display\s*:\s*none`)
 
-// beside reports whether an element is no part of the text of its page: controls, navigation, what
-// is hidden but for the panels of tabs, the footer of the page, and banners about cookies.
+// beside reports whether an element is not text of its page: controls, navigation, hidden elements
+// other than tab panels, the page footer and cookie banners.
 func (w *writer) beside(tag atom.Atom, a *tagAttrs) bool {
 	switch {
 	case !closed[tag]:
@@ -164,8 +161,7 @@ var ownLine = map[atom.Atom]bool{
 	atom.Legend: true, atom.Option: true, atom.Thead: true, atom.Tbody: true, atom.Tfoot: true,
 }
 
-// run reads s to its end. check, if not nil, is called now and then and ends the reading with its
-// error.
+// run reads s to its end. check, if not nil, is called now and then; its error ends the reading.
 func (w *writer) run(s string, check func() error) error {
 	w.table.data = dataTables(s)
 	z := html.NewTokenizer(strings.NewReader(s))
@@ -226,7 +222,7 @@ func (w *writer) text(b []byte) {
 	}
 }
 
-// placed notes where the block stands of which the last n bytes have been written.
+// placed records the place of the block whose last n bytes were written.
 func (w *writer) placed(n int) {
 	if w.anchors == 0 {
 		n = 0
@@ -234,9 +230,8 @@ func (w *writer) placed(n int) {
 	w.page.placed(w.out.Count(), n)
 }
 
-// annotated takes the start or the end of an element: the readings of ruby text are left out, as
-// they would tear apart the words that they stand beside. The end tags of readings may be missing,
-// and that of the ruby text ends with its block.
+// annotated skips the readings in ruby text, which would split words. Their end tags may be
+// missing.
 func (w *writer) annotated(tag atom.Atom, start bool) {
 	switch {
 	case tag == atom.Ruby:
@@ -250,8 +245,7 @@ func (w *writer) annotated(tag atom.Atom, start bool) {
 	}
 }
 
-// withoutEndLines returns s without the white space at its ends that breaks lines there: between
-// the parts of ruby text it lays out the source.
+// withoutEndLines trims white space with line breaks, which is layout between the parts of ruby.
 func withoutEndLines(s string) string {
 	if t := strings.TrimLeft(s, " \t\r\n"); strings.Contains(s[:len(s)-len(t)], "\n") {
 		s = t
@@ -262,12 +256,10 @@ func withoutEndLines(s string) string {
 	return s
 }
 
-// preformatted writes a piece of a pre element line by line, as more pieces may follow on the same
-// line.
+// preformatted writes a piece of a pre element; the next piece may continue its last line.
 func (w *writer) preformatted(s string) {
 	for i, l := range strings.Split(s, "\n") {
 		if i > 0 {
-			// Blank lines inside pre are kept, up to one.
 			w.out.Breaks = min(w.out.Breaks+1, 2)
 			w.gap = w.gap[:0]
 		}
@@ -280,7 +272,6 @@ func (w *writer) preformatted(s string) {
 	}
 }
 
-// opens takes a start tag.
 func (w *writer) opens(tag atom.Atom, selfClosing bool, a *tagAttrs) {
 	if tag == atom.Table {
 		w.table.seen++
@@ -365,7 +356,7 @@ func (w *writer) opens(tag atom.Atom, selfClosing bool, a *tagAttrs) {
 	w.breaks(tag)
 }
 
-// separates ends the superscript before an element that is no part of a line.
+// separates ends the superscript before an element that is not inline.
 func (w *writer) separates(tag atom.Atom) {
 	if blocks[tag] || ownLine[tag] || tag == atom.Li || tag == atom.Td || tag == atom.Th {
 		w.sup.End(w.out, "")
@@ -456,7 +447,6 @@ func (w *writer) breaks(tag atom.Atom) {
 	}
 }
 
-// attributes takes what html, meta and img elements say.
 func (w *writer) attributes(tag atom.Atom, a *tagAttrs) {
 	switch {
 	case tag == atom.Html && w.lang == "":
