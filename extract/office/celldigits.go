@@ -2,48 +2,28 @@ package office
 
 import (
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 )
 
+// places counts the digits that a part of a section has room for.
+func places(kinds string) int {
+	return strings.Count(kinds, "0") + strings.Count(kinds, "#") + strings.Count(kinds, "?")
+}
+
 // number returns a number as the section shows it; abs leaves out its sign.
 func (s *formatSection) number(v float64, abs bool) string {
-	first, last, point, exponent, slash := -1, -1, -1, -1, -1
-	percent, scale := 0, 0
-	for i, t := range s.tokens {
-		switch t.kind {
-		case '0', '#', '?':
-			if first < 0 {
-				first = i
-			}
-			last = i
-		case '.':
-			if point < 0 && exponent < 0 {
-				point = i
-			}
-		case 'E':
-			if exponent < 0 {
-				exponent = i
-			}
-		case '/':
-			if slash < 0 {
-				slash = i
-			}
-		case '%':
-			percent++
-		case 'g':
-			return s.plain(general(v))
-		case '@':
-			return s.plain(general(v))
-		}
-	}
-	if first < 0 {
+	k := s.kinds
+	first, last := strings.IndexAny(k, "0#?"), strings.LastIndexAny(k, "0#?")
+	switch {
+	case strings.ContainsAny(k, "g@"):
+		return s.plain(general(v))
+	case first < 0:
 		return s.plain("")
 	}
-	for i := last + 1; i < len(s.tokens) && s.tokens[i].kind == ','; i++ {
-		scale++
-	}
-	x := math.Abs(v) * math.Pow(100, float64(percent)) / math.Pow(1000, float64(scale))
+	scale := len(k[last+1:]) - len(strings.TrimLeft(k[last+1:], ","))
+	x := math.Abs(v) * math.Pow(100, float64(strings.Count(k, "%"))) / math.Pow(1000, float64(scale))
 	if math.IsInf(x, 0) || math.IsNaN(x) || x >= 1e18 {
 		return general(v)
 	}
@@ -51,43 +31,24 @@ func (s *formatSection) number(v float64, abs bool) string {
 	if v < 0 && !abs {
 		sign = "-"
 	}
-	if slash > first {
+	if slash := strings.IndexByte(k, '/'); slash > first {
 		return sign + s.fraction(x, slash)
 	}
-	exp := 0
-	if exponent >= 0 && x != 0 {
-		whole := 0 // digits before the point: the exponent is a multiple of it
-		for _, t := range s.tokens[:exponent] {
-			if t.kind == '.' {
-				break
-			}
-			if t.kind == '0' || t.kind == '#' || t.kind == '?' {
-				whole++
-			}
-		}
-		exp = int(math.Floor(math.Log10(x)))
-		if step := max(1, whole); step > 1 {
-			exp = int(math.Floor(float64(exp)/float64(step))) * step
-		}
+	end, exp := len(k), 0
+	if e := strings.IndexByte(k, 'E'); e >= 0 {
+		end = e
+	}
+	before, after, _ := strings.Cut(k[:end], ".")
+	if end < len(k) && x != 0 { // the exponent is a multiple of the digits before the point
+		step := float64(max(1, places(before)))
+		exp = int(math.Floor(math.Floor(math.Log10(x))/step) * step)
 		x /= math.Pow(10, float64(exp))
 	}
-	end := len(s.tokens)
-	if exponent >= 0 {
-		end = exponent
-	}
-	decimals := 0
-	if point >= 0 {
-		for _, t := range s.tokens[point:end] {
-			if t.kind == '0' || t.kind == '#' || t.kind == '?' {
-				decimals++
-			}
-		}
-	}
-	whole, part := rounded(x, decimals)
+	whole, part := rounded(x, places(after))
 	if strings.Trim(whole+part, "0") == "" {
 		sign = ""
 	}
-	return sign + s.digits(whole, part, point, end, exp)
+	return sign + s.digits(whole, part, len(before), end, exp)
 }
 
 // rounded returns a number with so many decimals, rounded half up by its decimal digits: 1.005 is
@@ -118,42 +79,32 @@ func rounded(x float64, decimals int) (whole, part string) {
 	return text[:len(text)-decimals], text[len(text)-decimals:]
 }
 
-// digits writes digits into their places. Those of the section end before end; point is the index
-// of its point, or negative.
+var grouping = regexp.MustCompile(`[0#?].*,[0#?]`)
+
+// digits writes digits into their places. Those of the whole number end before point, all before
+// end.
 func (s *formatSection) digits(whole, part string, point, end, exp int) string {
 	if whole == "0" {
 		whole = ""
 	}
-	places, grouped, before := 0, false, end
-	if point >= 0 {
-		before = point
-	}
-	seen := false
-	for i, t := range s.tokens[:before] {
-		switch t.kind {
-		case '0', '#', '?':
-			places++
-			seen = true
-		case ',':
-			grouped = grouped || seen && i+1 < before && strings.ContainsRune("0#?", s.tokens[i+1].kind)
-		}
-	}
+	grouped := grouping.MatchString(s.kinds[:point])
 	var b strings.Builder
-	put := func(left int, digit byte) { // left: how many digits come behind it
+	put := func(left int, digit byte) { // left: how many digits follow
 		b.WriteByte(digit)
 		if grouped && left > 0 && left%3 == 0 {
 			b.WriteByte(',')
 		}
 	}
-	if places == 0 {
+	left, fraction := places(s.kinds[:point]), 0 // digits to come
+	if left == 0 {
 		b.WriteString(whole) // 12.5 as .0
 	}
-	left, fraction := places, 0 // places that come
 	started := false
-	for i, t := range s.tokens {
-		digit := t.kind == '0' || t.kind == '#' || t.kind == '?'
+	for i, text := range s.texts {
+		kind := s.kinds[i]
+		digit := kind == '0' || kind == '#' || kind == '?'
 		switch {
-		case digit && i < before:
+		case digit && i < point:
 			left--
 			if !started {
 				for started = true; len(whole) > left+1; whole = whole[1:] {
@@ -164,45 +115,30 @@ func (s *formatSection) digits(whole, part string, point, end, exp int) string {
 			case len(whole) == left+1:
 				put(left, whole[0])
 				whole = whole[1:]
-			case t.kind == '0':
+			case kind == '0':
 				put(left, '0')
 			}
-		case digit && i < end && point >= 0:
-			if rest := part[fraction:]; t.kind == '0' || strings.Trim(rest, "0") != "" {
+		case digit && i < end:
+			if kind == '0' || strings.Trim(part[fraction:], "0") != "" {
 				b.WriteByte(part[fraction])
 			}
 			fraction++
-		case i == point:
-			if strings.Trim(part, "0") != "" || strings.ContainsRune(s.kinds(point, end), '0') {
+		case i == point && kind == '.':
+			if strings.Trim(part, "0") != "" || strings.Contains(s.kinds[point:end], "0") {
 				b.WriteByte('.')
 			}
-		case t.kind == 'E':
-			b.WriteByte('E')
-			sign, digits := "+", strconv.Itoa(exp)
+		case kind == 'E':
+			sign := "+"
 			if exp < 0 {
-				sign, digits = "-", digits[1:]
-			} else if t.text == "-" {
+				sign = "-"
+			} else if text == "-" {
 				sign = ""
 			}
-			width := 0
-			for _, k := range s.kinds(i, len(s.tokens)) {
-				if k == '0' {
-					width++
-				}
-			}
-			b.WriteString(sign + strings.Repeat("0", max(0, width-len(digits))) + digits)
-		case digit || t.kind == ',' || t.kind == '@' || t.kind == 'g':
+			b.WriteString("E" + sign + padded(int64(max(exp, -exp)), strings.Count(s.kinds[i:], "0")))
+		case digit || strings.IndexByte(",@g", kind) >= 0:
 		default:
-			b.WriteString(t.text)
+			b.WriteString(text)
 		}
-	}
-	return b.String()
-}
-
-func (s *formatSection) kinds(from, to int) string {
-	var b strings.Builder
-	for _, t := range s.tokens[from:to] {
-		b.WriteRune(t.kind)
 	}
 	return b.String()
 }
@@ -210,55 +146,48 @@ func (s *formatSection) kinds(from, to int) string {
 // plain returns the text of a section with in for General or @.
 func (s *formatSection) plain(in string) string {
 	var b strings.Builder
-	for _, t := range s.tokens {
-		switch t.kind {
+	for i, text := range s.texts {
+		switch s.kinds[i] {
 		case 'g', '@':
 			b.WriteString(in)
 		case ',', '.':
 		default:
-			b.WriteString(t.text)
+			b.WriteString(text)
 		}
 	}
 	return b.String()
 }
 
+var denominator = regexp.MustCompile(`^[1-9][0-9]*`)
+
 // fraction returns a number such as 2 1/4. The denominator is given, or has as many digits as there
 // are places.
 func (s *formatSection) fraction(x float64, slash int) string {
-	places, fixed := 0, ""
-	for _, t := range s.tokens[slash+1:] {
-		if t.kind == '0' || t.kind == '#' || t.kind == '?' {
-			places++
-		} else if t.kind == 't' && len(t.text) == 1 && t.text[0] >= '1' && t.text[0] <= '9' || t.kind == '0' {
-			fixed += t.text
-		} else {
-			break
-		}
-	}
+	behind := s.kinds[slash+1:]
+	limit := math.Pow10(min(max(places(behind), 1), 3))
 	whole, rest := math.Floor(x), x-math.Floor(x)
-	numerator, denominator := 0.0, 1.0
-	if n, err := strconv.Atoi(fixed); err == nil && n > 0 && n < 1e4 {
-		denominator = float64(n)
-		numerator = math.Round(rest * denominator)
+	top, bottom := 0.0, 1.0
+	if n, err := strconv.Atoi(denominator.FindString(strings.Join(s.texts[slash+1:], ""))); err == nil && n < 1e4 {
+		bottom = float64(n)
+		top = math.Round(rest * bottom)
 	} else {
 		best := math.Inf(1)
-		for d := 1.0; d < math.Pow(10, float64(min(max(places, 1), 3))); d++ {
+		for d := 1.0; d < limit; d++ {
 			n := math.Round(rest * d)
 			if off := math.Abs(rest - n/d); off < best-1e-12 {
-				best, numerator, denominator = off, n, d
+				best, top, bottom = off, n, d
 			}
 		}
 	}
-	apart := strings.Contains(s.kinds(0, slash), "t") // a whole number in front
 	switch {
-	case !apart:
-		return general(whole*denominator+numerator) + "/" + general(denominator)
-	case numerator == denominator:
+	case !strings.Contains(s.kinds[:slash], "t"): // without a whole number in front
+		return general(whole*bottom+top) + "/" + general(bottom)
+	case top == bottom:
 		return general(whole + 1)
-	case numerator == 0:
+	case top == 0:
 		return general(whole)
 	case whole == 0:
-		return general(numerator) + "/" + general(denominator)
+		return general(top) + "/" + general(bottom)
 	}
-	return general(whole) + " " + general(numerator) + "/" + general(denominator)
+	return general(whole) + " " + general(top) + "/" + general(bottom)
 }

@@ -1,160 +1,114 @@
 package office
 
 import (
+	"bytes"
+	"fmt"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 )
 
 // maxFormat is the length in bytes of the longest cell format that is parsed.
 const maxFormat = 1 << 10
 
-// cellFormat is a number format of a spreadsheet: sections for positive numbers, negative ones,
-// zero and text, or with conditions. Days are always shown as 2019-01-31, which can be searched.
+// cellFormat is a number format of a spreadsheet: sections for positive numbers, negative ones, zero
+// and text, or with conditions. Days are always shown as 2019-01-31, which can be searched.
 type cellFormat struct{ sections []formatSection }
 
 type formatSection struct {
-	tokens    []formatToken
-	condition string // such as >=100; empty: by its place
+	kinds     string   // of its tokens: 0, # and ? are digits; . , % E / @ as they are; y d h m s and n, a minute, of a time; H M S elapsed; a AM or PM; t text; g General
+	texts     []string // of its tokens
+	condition string   // such as >=100; empty: by its place
 	bound     float64
 	day, time bool // it shows days, or times of a day
-	half      bool // times by AM and PM
 }
 
-// formatToken is a placeholder or a text of a section.
-type formatToken struct {
-	kind rune   // 0, # and ?: a digit; . , % E / @ as they are; y d h m s: of a time; H M S: elapsed; a: AM or PM; t: text; g: General
-	text string // of a text, or as it is written
+func (s *formatSection) add(kind byte, text string) {
+	s.kinds += string(rune(kind))
+	s.texts = append(s.texts, text)
 }
+
+// formatPart matches a token of a format.
+var formatPart = regexp.MustCompile(`(?is)"[^"]*"?|\\.?|[_*].?|\[[^\]]*\]?|general|am/pm|a/p|e[+-]|y+|d+|h+|m+|s+|e+|.`)
 
 // parseFormat reads a format such as #,##0.00;[Red]-0.0%. Unknown parts are text.
-func parseFormat(code string) cellFormat {
-	var f cellFormat
+func parseFormat(code string) (f cellFormat) {
 	if len(code) > maxFormat {
 		return f
 	}
 	s := formatSection{}
-	add := func(kind rune, text string) { s.tokens = append(s.tokens, formatToken{kind, text}) }
-	rest := code
-	for rest != "" {
-		c := rune(rest[0])
-		lower := strings.ToLower(rest[:min(len(rest), 8)])
-		size := 1
+	for _, part := range formatPart.FindAllString(code, -1) {
+		lower := strings.ToLower(part)
 		switch {
-		case c == ';':
+		case part == ";":
 			f.sections = append(f.sections, s.timed())
 			s = formatSection{}
-		case c == '"':
-			end := strings.IndexByte(rest[1:], '"')
-			if end < 0 {
-				end = len(rest) - 1
-			}
-			add('t', rest[1:1+end])
-			size = min(end+2, len(rest))
-		case c == '\\' || c == '_' || c == '*': // as it stands; as wide as; as often as there is room
-			_, n := utf8.DecodeRuneInString(rest[1:])
-			if size = 1 + n; c == '\\' {
-				add('t', rest[1:size])
-			} else {
-				add('t', " ")
-			}
-		case c == '[':
-			end := strings.IndexByte(rest, ']')
-			if end < 0 {
-				end = len(rest) - 1
-			}
-			s.bracket(rest[1:max(1, end)])
-			size = end + 1
-		case strings.HasPrefix(lower, "general"):
-			add('g', "")
-			size = 7
-		case strings.HasPrefix(lower, "am/pm"):
-			add('a', "")
-			s.half, size = true, 5
-		case strings.HasPrefix(lower, "a/p"):
-			add('a', "")
-			s.half, size = true, 3
-		case strings.HasPrefix(lower, "e+"), strings.HasPrefix(lower, "e-"):
-			add('E', rest[1:2])
-			size = 2
-		case strings.ContainsRune("0#?.,%/@", c):
-			add(c, rest[:1])
-		case strings.ContainsRune("ydhmse", rune(lower[0])):
-			for size < len(rest) && rest[size]|0x20 == lower[0] {
-				size++
-			}
-			kind := rune(lower[0])
-			if kind == 'e' {
-				kind = 'y' // of an era
-			}
-			add(kind, rest[:size])
+		case part[0] == '"':
+			s.add('t', strings.Trim(part, `"`))
+		case part[0] == '\\':
+			s.add('t', part[1:])
+		case part[0] == '_' || part[0] == '*': // as wide as the next character; as often as there is room
+			s.add('t', " ")
+		case part[0] == '[':
+			s.bracket(strings.Trim(lower, "[]"), strings.Trim(part, "[]"))
+		case lower == "general":
+			s.add('g', "")
+		case lower == "am/pm", lower == "a/p":
+			s.add('a', "")
+		case lower == "e+", lower == "e-":
+			s.add('E', part[1:])
+		case strings.IndexByte("0#?.,%/@", part[0]) >= 0:
+			s.add(part[0], part)
+		case lower[0] == 'e': // the year of an era
+			s.add('y', part)
+		case strings.IndexByte("ydhms", lower[0]) >= 0:
+			s.add(lower[0], part)
 		default:
-			_, size = utf8.DecodeRuneInString(rest)
-			add('t', rest[:size])
+			s.add('t', part)
 		}
-		rest = rest[size:]
 	}
 	f.sections = append(f.sections, s.timed())
 	return f
 }
 
 // bracket takes a condition, a currency, elapsed time, or a color and the like.
-func (s *formatSection) bracket(in string) {
-	lower := strings.ToLower(in)
+func (s *formatSection) bracket(lower, in string) {
 	switch {
 	case in == "":
 	case in[0] == '$':
 		symbol, _, _ := strings.Cut(in[1:], "-")
-		s.tokens = append(s.tokens, formatToken{'t', symbol})
-	case strings.ContainsRune("<>=", rune(in[0])):
+		s.add('t', symbol)
+	case strings.IndexByte("<>=", in[0]) >= 0:
 		number := strings.TrimLeft(in, "<>=")
 		if v, err := strconv.ParseFloat(number, 64); err == nil {
 			s.condition, s.bound = strings.TrimSuffix(in, number), v
 		}
 	case strings.Trim(lower, "h") == "", strings.Trim(lower, "m") == "", strings.Trim(lower, "s") == "":
-		s.tokens = append(s.tokens, formatToken{unicode.ToUpper(rune(lower[0])), lower})
+		s.add(lower[0]-'a'+'A', lower)
 	}
 }
 
 // timed determines whether a section shows a time or a day: m beside hours or seconds is minutes.
 func (s formatSection) timed() formatSection {
-	clock := func(k rune) bool { return strings.ContainsRune("hsHMSa", k) }
-	for i, t := range s.tokens {
+	const units = "ydhmsHMS"
+	kinds := []byte(s.kinds)
+	for i, k := range kinds {
+		before, after := bytes.LastIndexAny(kinds[:i], units), bytes.IndexAny(kinds[i+1:], units)
+		minute := before >= 0 && kinds[before]|0x20 == 'h' || after >= 0 && kinds[i+1+after]|0x20 == 's'
 		switch {
-		case clock(t.kind):
-			s.time = true
-		case t.kind == 'y' || t.kind == 'd':
+		case k == 'm' && minute:
+			kinds[i], s.time = 'n', true
+		case k == 'm', k == 'y', k == 'd':
 			s.day = true
-		case t.kind == 'm':
-			near := false
-			for j := i - 1; j >= 0 && !near; j-- {
-				if k := s.tokens[j].kind; strings.ContainsRune("ydhmsHMS", k) {
-					near = k == 'h' || k == 'H'
-					break
-				}
-			}
-			for j := i + 1; j < len(s.tokens) && !near; j++ {
-				if k := s.tokens[j].kind; strings.ContainsRune("ydhmsHMS", k) {
-					near = k == 's' || k == 'S'
-					break
-				}
-			}
-			if near {
-				s.tokens[i].kind = 'n'
-				s.time = true
-			} else {
-				s.day = true
-			}
+		case strings.IndexByte("hsHMSa", k) >= 0:
+			s.time = true
 		}
 	}
+	s.kinds = string(kinds)
 	return s
 }
-
-// isDay reports whether the format shows positive numbers as days.
-func (f cellFormat) isDay() bool { return len(f.sections) > 0 && f.sections[0].day }
 
 // show returns a number as the format shows it. epoch is the number of days from the usual first
 // day to that of the workbook.
@@ -209,6 +163,8 @@ func (f cellFormat) section(v float64) (s *formatSection, abs bool) {
 
 func (s *formatSection) holds(v float64, place int) bool {
 	switch s.condition {
+	case "":
+		return place > 0 || v > 0
 	case "<":
 		return v < s.bound
 	case "<=":
@@ -219,10 +175,8 @@ func (s *formatSection) holds(v float64, place int) bool {
 		return v >= s.bound
 	case "=":
 		return v == s.bound
-	case "<>":
-		return v != s.bound
 	}
-	return place > 0 || v > 0
+	return v != s.bound
 }
 
 // general returns a number in the format General, without rounding to the width of the cell.
@@ -242,70 +196,60 @@ func sheetDate(days float64) string {
 	return t.Format("2006-01-02 15:04")
 }
 
+// padded returns n with at least width digits, at most 20.
+func padded(n int64, width int) string { return fmt.Sprintf("%0*d", min(width, 20), n) }
+
 // clock returns a time of day or an elapsed time.
 func (s *formatSection) clock(v float64) string {
-	decimals := 0
-	for i, t := range s.tokens { // of seconds
-		if t.kind == '.' && i > 0 {
-			for _, d := range s.tokens[i+1:] {
-				if d.kind != '0' {
-					break
-				}
-				decimals++
-			}
-		}
+	decimals := 0 // of seconds
+	if p := strings.IndexByte(s.kinds, '.'); p > 0 {
+		rest := s.kinds[p+1:]
+		decimals = min(len(rest)-len(strings.TrimLeft(rest, "0")), 3)
 	}
-	unit := math.Pow(10, float64(min(decimals, 3)))
+	unit := math.Pow10(decimals)
 	ticks := math.Round(math.Abs(v) * 86400 * unit)
 	seconds := math.Floor(ticks / unit)
 	if seconds > 1e12 {
 		return general(v)
 	}
 	whole := int64(seconds)
+	hour, half := whole/3600%24, whole/3600%24
+	if strings.IndexByte(s.kinds, 'a') >= 0 {
+		half = (hour+11)%12 + 1
+	}
 	var b strings.Builder
 	if v < 0 {
 		b.WriteByte('-')
 	}
-	two := func(n int64, width int) {
-		digits := strconv.FormatInt(n, 10)
-		b.WriteString(strings.Repeat("0", max(0, min(width, 20)-len(digits))) + digits)
-	}
-	for i, t := range s.tokens {
-		hour := whole / 3600 % 24
-		width := len(t.text)
-		switch t.kind {
+	for i, text := range s.texts {
+		width := len(text)
+		switch s.kinds[i] {
 		case 'H':
-			two(whole/3600, width)
+			text = padded(whole/3600, width)
 		case 'M':
-			two(whole/60, width)
+			text = padded(whole/60, width)
 		case 'S':
-			two(whole, width)
+			text = padded(whole, width)
 		case 'h':
-			if s.half {
-				hour = (hour + 11) % 12
-				hour++
-			}
-			two(hour, min(width, 2))
+			text = padded(half, min(width, 2))
 		case 'n':
-			two(whole/60%60, min(width, 2))
+			text = padded(whole/60%60, min(width, 2))
 		case 's':
-			two(whole%60, min(width, 2))
+			text = padded(whole%60, min(width, 2))
 		case 'a':
-			b.WriteString(map[bool]string{true: "PM", false: "AM"}[whole/3600%24 >= 12])
+			text = map[bool]string{true: "PM", false: "AM"}[hour >= 12]
 		case '.':
-			b.WriteByte('.')
 			if decimals > 0 {
-				fraction := strconv.FormatInt(int64(ticks-seconds*unit), 10)
-				b.WriteString(strings.Repeat("0", max(0, min(decimals, 3)-len(fraction))) + fraction)
+				text = "." + padded(int64(ticks-seconds*unit), decimals)
 			}
 		case '0', '#', '?':
-			if i == 0 {
-				b.WriteString(t.text)
+			if i > 0 {
+				text = ""
 			}
 		case '@', 'g':
-		default:
-			b.WriteString(t.text)
+			text = ""
 		}
+		b.WriteString(text)
 	}
 	return b.String()
 }
