@@ -13,8 +13,8 @@ import (
 // maxFormat is the length in bytes of the longest cell format that is parsed.
 const maxFormat = 1 << 10
 
-// cellFormat is a number format of a spreadsheet: sections for positive numbers, negative ones, zero
-// and text, or with conditions. Days are always shown as 2019-01-31, which can be searched.
+// cellFormat is a number format of a spreadsheet: sections for positive numbers, negative ones,
+// zero and text, or with conditions. Days are always shown as 2019-01-31, which can be searched.
 type cellFormat struct{ sections []formatSection }
 
 type formatSection struct {

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"encoding/xml"
 	"path"
+	"regexp"
 	"strings"
 	"unicode"
 
@@ -98,32 +99,21 @@ type paragraphStyle struct {
 // styles returns paragraph styles by their ids. Ids depend on the language of the program, the
 // names of built-in styles do not.
 func (r *archive) styles(dir string) map[string]paragraphStyle {
-	styles, id, style := map[string]paragraphStyle{}, "", paragraphStyle{}
-	r.scan(path.Join(dir, "styles.xml"), func(t xml.Token) {
-		e, ok := t.(xml.StartElement)
-		if !ok {
-			return
+	styles := map[string]paragraphStyle{}
+	for s := range r.tree(path.Join(dir, "styles.xml")).all("style") {
+		style := paragraphStyle{list: s.first("numId").attr("val"), level: max(0, listLevel(s.first("ilvl").attr("val")))}
+		if name := strings.ToLower(s.child("name").attr("val")); usualStyle.MatchString(name) {
+			style.name = name
 		}
-		switch val := content.Attr(e, "val"); e.Name.Local {
-		case "style":
-			id, style = content.Attr(e, "styleId"), paragraphStyle{}
-			return
-		case "name":
-			switch name := strings.ToLower(val); {
-			case name == "title", strings.HasPrefix(name, "heading "), strings.HasPrefix(name, "toc "), strings.HasPrefix(name, "list bullet"), strings.HasPrefix(name, "list number"):
-				style.name = name
-			}
-		case "numId":
-			style.list = val
-		case "ilvl":
-			style.level = listLevel(val)
+		if style != (paragraphStyle{}) {
+			styles[s.attr("styleId")] = style
 		}
-		if id != "" && style != (paragraphStyle{}) && (len(styles) < maxLists || styles[id] != paragraphStyle{}) {
-			styles[id] = style
-		}
-	})
+	}
 	return styles
 }
+
+// usualStyle matches the names of built-in styles that matter.
+var usualStyle = regexp.MustCompile(`^(title$|heading |toc |list bullet|list number)`)
 
 // docxWriter writes WordprocessingML: paragraphs, headings, lists, tables, notes, comments,
 // formulas and alternative texts, but no moved or hidden text. It collects deleted text.

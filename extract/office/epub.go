@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
-	"encoding/xml"
 	"errors"
 	"io"
 	"net/url"
@@ -16,18 +15,6 @@ import (
 	"searchd/extract/web"
 )
 
-// epubBook is the package document of an e-book.
-type epubBook struct {
-	title, author, lang          content.Builder
-	description, publisher, date content.Builder
-	tags                         []*content.Builder
-	files                        map[string]string // of the manifest, by id
-	spine                        []string          // ids
-	text                         *content.Builder  // of the element that is read; nil: of none
-}
-
-const maxTagsOfBook = 1000
-
 // bookDate is a date or a year at the beginning of a string.
 var bookDate = regexp.MustCompile(`^\d{4}(-\d\d(-\d\d)?)?`)
 
@@ -37,24 +24,26 @@ func EPUB(x *content.File, b []byte) (content.Content, error) {
 	if err != nil {
 		return content.Content{}, err
 	}
-	main := ""
-	r.read("meta-inf/container.xml", func(t xml.Token) {
-		if e, ok := t.(xml.StartElement); ok && e.Name.Local == "rootfile" && main == "" {
-			main = content.Attr(e, "full-path")
+	main := r.textTree("meta-inf/container.xml").first("rootfile").attr("full-path")
+	book := r.textTree(main)
+	files, spine := map[string]string{}, []string{}
+	for e := range book.all("item", "itemref") {
+		if e.name == "item" && len(files) < maxMembers {
+			files[e.attr("id")] = e.attr("href")
+		} else if e.name == "itemref" && len(spine) < maxMembers {
+			spine = append(spine, e.attr("idref"))
 		}
-	})
-	book := epubBook{files: map[string]string{}}
-	r.read(main, book.token)
-	if r.err == nil && len(book.spine) == 0 {
+	}
+	if r.err == nil && len(spine) == 0 {
 		r.err = errors.New("it names no chapters")
 	}
 	locked := r.encrypted()
 	var missing error
-	for _, id := range book.spine {
+	for _, id := range spine {
 		if r.err != nil {
 			break
 		}
-		href, _, _ := strings.Cut(book.files[id], "#")
+		href, _, _ := strings.Cut(files[id], "#")
 		name := path.Join(path.Dir(main), plainPath(href))
 		if locked[strings.ToLower(name)] {
 			return content.Content{}, x.Reject("an e-book with copy protection, whose text is encrypted")
@@ -73,24 +62,31 @@ func EPUB(x *content.File, b []byte) (content.Content, error) {
 	} else {
 		r.err = cmp.Or(r.err, missing)
 	}
-	c, err := r.content(book.title.String())
+	first := func(name string) string { return content.OneLine(book.first(name).String()) }
+	c, err := r.content(first("title"))
 	if err != nil {
 		return content.Content{}, err
 	}
-	c.Set("author", book.author.String())
-	c.Set("lang", book.lang.String())
-	c.Set("publisher", book.publisher.String())
-	c.Set("date", bookDate.FindString(book.date.String()))
+	var authors []string
+	for e := range book.all("creator") {
+		if s := content.OneLine(e.String()); s != "" {
+			authors = append(authors, s)
+		}
+	}
 	var tags []any
-	for _, tag := range book.tags {
-		if s := tag.String(); content.HasText(s) {
+	for e := range book.all("subject") {
+		if s := content.OneLine(e.String()); content.HasText(s) && len(tags) < maxTagsOfBook {
 			tags = append(tags, s)
 		}
 	}
+	c.Set("author", strings.Join(authors, ", "))
+	c.Set("lang", first("language"))
+	c.Set("publisher", first("publisher"))
+	c.Set("date", bookDate.FindString(first("date")))
 	if len(tags) > 0 {
 		c.Fields["tags"] = tags
 	}
-	if s := book.description.String(); content.HasText(s) { // often HTML
+	if s := first("description"); content.HasText(s) { // often HTML
 		if s, err = web.Text(x, s, web.Options{All: true}); err != nil {
 			return content.Content{}, err
 		}
@@ -118,11 +114,9 @@ func (r *archive) chapter(name string) error {
 // encrypted returns the encrypted members; often they are only fonts.
 func (r *archive) encrypted() map[string]bool {
 	names := map[string]bool{}
-	r.scan("meta-inf/encryption.xml", func(t xml.Token) {
-		if e, ok := t.(xml.StartElement); ok && e.Name.Local == "CipherReference" && len(names) < maxMembers {
-			names[strings.ToLower(plainPath(content.Attr(e, "URI")))] = true
-		}
-	})
+	for e := range r.tree("meta-inf/encryption.xml").all("CipherReference") {
+		names[strings.ToLower(plainPath(e.attr("URI")))] = true
+	}
 	return names
 }
 
@@ -133,55 +127,4 @@ func plainPath(href string) string {
 	return href
 }
 
-func (k *epubBook) token(t xml.Token) {
-	switch t := t.(type) {
-	case xml.StartElement:
-		k.text = nil
-		switch t.Name.Local {
-		case "title":
-			if k.title.Len() == 0 {
-				k.text = &k.title
-			}
-		case "creator":
-			if k.author.Len() > 0 {
-				k.author.Prefix = ", "
-			}
-			k.text = &k.author
-		case "language":
-			if k.lang.Len() == 0 {
-				k.text = &k.lang
-			}
-		case "description":
-			if k.description.Len() == 0 {
-				k.text = &k.description
-			}
-		case "publisher":
-			if k.publisher.Len() == 0 {
-				k.text = &k.publisher
-			}
-		case "date":
-			if k.date.Len() == 0 {
-				k.text = &k.date
-			}
-		case "subject":
-			if len(k.tags) < maxTagsOfBook {
-				k.text = &content.Builder{}
-				k.tags = append(k.tags, k.text)
-			}
-		case "item":
-			if len(k.files) < maxMembers {
-				k.files[content.Attr(t, "id")] = content.Attr(t, "href")
-			}
-		case "itemref":
-			if len(k.spine) < maxMembers {
-				k.spine = append(k.spine, content.Attr(t, "idref"))
-			}
-		}
-	case xml.EndElement:
-		k.text = nil
-	case xml.CharData:
-		if k.text != nil {
-			k.text.Inline(string(t))
-		}
-	}
-}
+const maxTagsOfBook = 1000

@@ -1,7 +1,6 @@
 package office
 
 import (
-	"encoding/xml"
 	"path"
 	"strconv"
 	"strings"
@@ -36,53 +35,25 @@ type docxList struct {
 // lists returns the lists of the document by their ids.
 func (r *archive) lists(dir string) map[string]*docxList {
 	lists, numbers := map[string]*docxList{}, map[string]*docxNumbers{}
-	var list *docxList
-	var of *docxNumbers
-	level := -1
-	r.scan(path.Join(dir, "numbering.xml"), func(t xml.Token) {
-		e, ok := t.(xml.StartElement)
-		if !ok {
-			return
-		}
-		val := content.Attr(e, "val")
-		switch e.Name.Local {
-		case "abstractNum":
-			if of, list, level = nil, nil, -1; len(numbers) < maxLists {
-				of = &docxNumbers{}
-				numbers[content.Attr(e, "abstractNumId")] = of
-			}
-		case "num":
-			if of, list, level = nil, nil, -1; len(lists) < maxLists {
-				list = &docxList{}
-				lists[content.Attr(e, "numId")] = list
-			}
-		case "abstractNumId":
-			if list != nil && numbers[val] != nil {
-				list.docxNumbers = numbers[val]
-			}
-		case "lvl", "lvlOverride":
-			level = listLevel(content.Attr(e, "ilvl"))
-		case "startOverride":
-			if list != nil && level >= 0 {
-				if list.starts == nil {
-					list.starts = map[int]int{}
-				}
-				list.starts[level] = content.Atoi(val)
-			}
-		case "start", "numFmt", "lvlText":
-			if of == nil || level < 0 || len(val) > maxListMark {
-				return
-			}
-			switch l := &of.levels[level]; e.Name.Local {
-			case "start":
-				l.start = content.Atoi(val)
-			case "numFmt":
-				l.format = val
-			case "lvlText":
-				l.text = val
+	numbering := r.tree(path.Join(dir, "numbering.xml"))
+	for a := range numbering.all("abstractNum") {
+		of := &docxNumbers{}
+		for l := range a.all("lvl") {
+			if level := listLevel(l.attr("ilvl")); level >= 0 && len(l.child("lvlText").attr("val")) <= maxListMark {
+				of.levels[level] = docxLevel{l.child("numFmt").attr("val"), l.child("lvlText").attr("val"), content.Atoi(l.child("start").attr("val"))}
 			}
 		}
-	})
+		numbers[a.attr("abstractNumId")] = of
+	}
+	for n := range numbering.all("num") {
+		list := &docxList{docxNumbers: numbers[n.child("abstractNumId").attr("val")], starts: map[int]int{}}
+		for o := range n.all("lvlOverride") {
+			if start, level := o.child("startOverride"), listLevel(o.attr("ilvl")); start != nil && level >= 0 {
+				list.starts[level] = content.Atoi(start.attr("val"))
+			}
+		}
+		lists[n.attr("numId")] = list
+	}
 	return lists
 }
 

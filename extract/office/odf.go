@@ -14,12 +14,7 @@ func ODF(x *content.File, b []byte) (content.Content, error) {
 	if err != nil {
 		return content.Content{}, err
 	}
-	locked := false
-	r.scan("meta-inf/manifest.xml", func(t xml.Token) {
-		e, ok := t.(xml.StartElement)
-		locked = locked || ok && e.Name.Local == "encryption-data"
-	})
-	if locked {
+	if r.tree("meta-inf/manifest.xml").first("encryption-data") != nil {
 		return content.Content{}, x.Reject("an encrypted document; save it without a password")
 	}
 	if r.members["content.xml"] == nil {

@@ -14,7 +14,7 @@ func PPTX(x *content.File, b []byte) (content.Content, error) {
 		return content.Content{}, err
 	}
 	w := newPptxWriter(&r.out)
-	for n, slide := range r.listed(main, "sldId") {
+	for n, slide := range r.listed(main, r.textTree(main), "sldId") {
 		r.out.Page = n + 1
 		w.out.Block()
 		w.out.Begin(content.Block{})

@@ -26,17 +26,14 @@ func XLSX(x *content.File, b []byte) (content.Content, error) {
 			r.read(other.target, w.share)
 			r.err = cmp.Or(r.err, w.err)
 		case "styles":
-			styles := xlsxStyles{cellFormats: cellFormats{codes: map[int]string{}}}
-			r.scan(other.target, styles.token)
-			w.formats = styles.formats
+			w.styles(r.tree(other.target))
 		}
 	}
-	r.scan(main, func(t xml.Token) {
-		if e, ok := t.(xml.StartElement); ok && e.Name.Local == "workbookPr" && (content.Attr(e, "date1904") == "1" || content.Attr(e, "date1904") == "true") {
-			w.epoch = 1462
-		}
-	})
-	for _, s := range r.listed(main, "sheet") {
+	book := r.textTree(main)
+	if v := book.first("workbookPr").attr("date1904"); v == "1" || v == "true" {
+		w.epoch = 1462
+	}
+	for _, s := range r.listed(main, book, "sheet") {
 		if r.err != nil {
 			break
 		}
@@ -98,29 +95,18 @@ func (r *archive) beside(sheet string) {
 	}
 }
 
-type xlsxStyles struct {
-	cellFormats
-	cells   bool          // inside the formats of cells
-	formats []*cellFormat // by the number of the format of a cell
-}
-
-func (s *xlsxStyles) token(t xml.Token) {
-	switch t := t.(type) {
-	case xml.StartElement:
-		switch t.Name.Local {
-		case "numFmt":
-			if len(s.codes) < maxMembers {
-				s.codes[content.Atoi(content.Attr(t, "numFmtId"))] = content.Attr(t, "formatCode")
-			}
-		case "cellXfs":
-			s.cells = true
-		case "xf":
-			if s.cells && len(s.formats) < 1<<16 {
-				s.formats = append(s.formats, s.format(content.Atoi(content.Attr(t, "numFmtId"))))
-			}
+// styles reads the formats of cells.
+func (w *xlsxWriter) styles(n *node) {
+	formats := cellFormats{codes: map[int]string{}}
+	for f := range n.first("numFmts").all("numFmt") {
+		if len(formats.codes) < maxMembers {
+			formats.codes[content.Atoi(f.attr("numFmtId"))] = f.attr("formatCode")
 		}
-	case xml.EndElement:
-		s.cells = s.cells && t.Name.Local != "cellXfs"
+	}
+	for xf := range n.first("cellXfs").all("xf") {
+		if len(w.formats) < 1<<16 {
+			w.formats = append(w.formats, formats.format(content.Atoi(xf.attr("numFmtId"))))
+		}
 	}
 }
 

@@ -64,11 +64,11 @@ func openXML(x *content.File, b []byte, usual string) (*archive, string, error) 
 		return nil, "", err
 	}
 	main := usual
-	r.scan("_rels/.rels", func(t xml.Token) {
-		if e, ok := t.(xml.StartElement); ok && e.Name.Local == "Relationship" && strings.HasSuffix(content.Attr(e, "Type"), "/officeDocument") {
-			main = partName("", content.Attr(e, "Target"))
+	for e := range r.tree("_rels/.rels").all("Relationship") {
+		if strings.HasSuffix(e.attr("Type"), "/officeDocument") {
+			main = partName("", e.attr("Target"))
 		}
-	})
+	}
 	if r.members[main] == nil {
 		return nil, "", x.Reject("a ZIP archive without the text of %s", x.Noun)
 	}
@@ -182,9 +182,10 @@ type elements struct {
 	text   func(s string)
 	math   func(s string) // a formula; nil: there are none
 
-	skipping string // the element of skip whose end is awaited
-	depth    int    // of elements of that name
-	formula  formulaReader
+	skipping string      // the element of skip whose end is awaited
+	depth    int         // of elements of that name
+	formula  treeBuilder // of the formula that is open
+	inMath   int         // depth of elements in it; 0: none is open
 }
 
 func (e *elements) name(n xml.Name) string {
@@ -195,9 +196,15 @@ func (e *elements) name(n xml.Name) string {
 }
 
 func (e *elements) token(t xml.Token) {
-	if e.formula.prefix != "" {
-		if s, done := e.formula.token(t); done {
-			e.math(s)
+	if e.inMath > 0 {
+		e.formula.token(t)
+		switch t.(type) {
+		case xml.StartElement:
+			e.inMath++
+		case xml.EndElement:
+			if e.inMath--; e.inMath == 0 {
+				e.math(formula(e.formula.root().nodes[0]))
+			}
 		}
 		return
 	}
@@ -212,7 +219,7 @@ func (e *elements) token(t xml.Token) {
 			e.depth++
 		case e.skipping != "":
 		case e.math != nil && t.Name.Local == "oMath" && t.Name.Space != "":
-			e.formula.prefix = t.Name.Space
+			e.formula, e.inMath = treeBuilder{}, 1
 			e.formula.token(t)
 		default:
 			e.start(name, t)
@@ -256,21 +263,7 @@ func unescapeXML(s string) string {
 
 // titleIn returns the title in the properties of a document.
 func (r *archive) titleIn(member string) string {
-	var title content.Builder
-	inside := false
-	r.scan(member, func(t xml.Token) {
-		switch t := t.(type) {
-		case xml.StartElement:
-			inside = t.Name.Local == "title"
-		case xml.EndElement:
-			inside = false
-		case xml.CharData:
-			if inside {
-				title.Inline(string(t))
-			}
-		}
-	})
-	return title.String()
+	return content.OneLine(r.tree(member).textOf("title"))
 }
 
 // relation is a reference from one part of an Office Open XML document to another.
@@ -279,11 +272,11 @@ type relation struct{ kind, target string }
 func (r *archive) relations(member string) map[string]relation {
 	all := map[string]relation{}
 	dir, base := path.Split(member)
-	r.scan(path.Join(dir, "_rels", base+".rels"), func(t xml.Token) {
-		if e, ok := t.(xml.StartElement); ok && e.Name.Local == "Relationship" && len(all) < maxMembers {
-			all[content.Attr(e, "Id")] = relation{path.Base(content.Attr(e, "Type")), partName(dir, content.Attr(e, "Target"))}
+	for e := range r.tree(path.Join(dir, "_rels", base+".rels")).all("Relationship") {
+		if len(all) < maxMembers {
+			all[e.attr("Id")] = relation{path.Base(e.attr("Type")), partName(dir, e.attr("Target"))}
 		}
-	})
+	}
 	return all
 }
 
@@ -306,19 +299,15 @@ func (r *archive) parts(member string, kinds ...string) []relation {
 // entry is an element that refers to a part, such as a slide or a sheet.
 type entry struct{ name, part string }
 
-// listed returns the elements of that name with the parts that they refer to.
-func (r *archive) listed(member, element string) (all []entry) {
+// listed returns the elements of that name in main with the parts that they refer to.
+func (r *archive) listed(member string, main *node, element string) (all []entry) {
 	parts := r.relations(member)
-	r.read(member, func(t xml.Token) {
-		e, ok := t.(xml.StartElement)
-		if !ok || e.Name.Local != element || len(all) >= maxMembers {
-			return
-		}
-		for _, a := range e.Attr {
-			if part := parts[a.Value].target; a.Name.Local == "id" && a.Name.Space != "" && part != "" {
-				all = append(all, entry{content.Attr(e, "name"), part})
+	for e := range main.all(element) {
+		for _, a := range e.attrs {
+			if part := parts[a.Value].target; a.Name.Local == "id" && a.Name.Space != "" && part != "" && len(all) < maxMembers {
+				all = append(all, entry{e.attr("name"), part})
 			}
 		}
-	})
+	}
 	return all
 }
