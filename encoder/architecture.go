@@ -46,15 +46,16 @@ type architecture struct {
 	projection    string // [H, E] with bias; "": none
 	finalNorm     string // "": none
 
-	norm     normKind
-	eps      float64
-	normBias bool
-	preNorm  bool // norm before the sub-layer and not after the residual
-	causal   bool
-	scale    float64 // of the scores; 0: 1/sqrt(D)
-	act      simd.Activation
-	alibi    bool
-	relative relativeTable
+	norm       normKind
+	eps        float64
+	normBias   bool
+	preNorm    bool // norm before the sub-layer and not after the residual
+	causal     bool
+	scale      float64 // of the scores; 0: 1/sqrt(D)
+	act        simd.Activation
+	alibi      bool
+	relative   relativeTable
+	transposed bool // linear weights are [in, out], as in GPT-2
 
 	specs     []layerSpec
 	layerRoot string    // prefix of the layers' names; unused tensors with it are an error
@@ -152,6 +153,7 @@ var families = map[string]func(*fields) *architecture{
 	"mistral":     llama,
 	"qwen2":       llama,
 	"qwen3":       llama,
+	"gpt2":        gpt2,
 }
 
 // readArchitecture reads config.json. It returns every wrong field at once.

@@ -28,7 +28,7 @@ type reference struct {
 }
 
 func TestTwins(t *testing.T) {
-	for _, c := range []reference{gteReference(true), gteReference(false), llamaReference("llama"), llamaReference("mistral"), llamaReference("qwen2")} {
+	for _, c := range []reference{gteReference(true), gteReference(false), llamaReference("llama"), llamaReference("mistral"), llamaReference("qwen2"), gpt2Reference()} {
 		t.Run(c.name, func(t *testing.T) {
 			w := draw(uint64(len(c.name)), c.shapes)
 			fsys := folder(c.config, w)
@@ -186,6 +186,44 @@ func llamaReference(family string) reference {
 			x = combine(x, w.linear(y, p+"mlp.down_proj"), sum)
 		}
 		return w.rmsNorm(x, "model.norm", 1e-5)
+	}
+	return c
+}
+
+// gpt2Reference is GPT-2, with the masks that old checkpoints store.
+func gpt2Reference() reference {
+	const h, inner = refHidden, 4 * refHidden
+	c := reference{
+		name: "gpt2",
+		config: fmt.Sprintf(`{"model_type":"gpt2","vocab_size":%d,"n_embd":%d,"n_layer":%d,"n_head":%d,"n_positions":64,"n_inner":null,
+			"activation_function":"gelu_new","layer_norm_epsilon":1e-5}`, refVocab, h, refLayers, refHeads),
+		shapes: map[string][]int{"wte.weight": {refVocab, h}, "wpe.weight": {64, h}, "ln_f.weight": {h}, "ln_f.bias": {h}},
+	}
+	for n := range refLayers {
+		p := fmt.Sprintf("h.%d.", n)
+		for name, shape := range map[string][]int{
+			"ln_1.weight": {h}, "ln_1.bias": {h}, "ln_2.weight": {h}, "ln_2.bias": {h}, "attn.bias": {1, 1, 64, 64}, "attn.masked_bias": {1},
+			"attn.c_attn.weight": {h, 3 * h}, "attn.c_attn.bias": {3 * h}, "attn.c_proj.weight": {h, h}, "attn.c_proj.bias": {h},
+			"mlp.c_fc.weight": {h, inner}, "mlp.c_fc.bias": {inner}, "mlp.c_proj.weight": {inner, h}, "mlp.c_proj.bias": {h},
+		} {
+			c.shapes[p+name] = shape
+		}
+	}
+	c.slow = func(w weights, ids []int32) states {
+		var positions []int32
+		for i := range ids {
+			positions = append(positions, int32(i))
+		}
+		x := combine(w.rows("wte.weight", ids...), w.rows("wpe.weight", positions...), sum)
+		for n := range refLayers {
+			p := fmt.Sprintf("h.%d.", n)
+			qkv := w.conv1d(w.layerNorm(x, p+"ln_1", 1e-5), p+"attn.c_attn")
+			a := attend(columns(qkv, 0, h), columns(qkv, h, 2*h), columns(qkv, 2*h, 3*h), refHeads, refHeads, past)
+			x = combine(x, w.conv1d(a, p+"attn.c_proj"), sum)
+			y := apply(w.conv1d(w.layerNorm(x, p+"ln_2", 1e-5), p+"mlp.c_fc"), geluTanh)
+			x = combine(x, w.conv1d(y, p+"mlp.c_proj"), sum)
+		}
+		return w.layerNorm(x, "ln_f", 1e-5)
 	}
 	return c
 }

@@ -183,7 +183,7 @@ func (l *loader) feedForward(spec *layerSpec, name func(string) string, i, h int
 		}
 		return gate, l.linear(name(spec.up), i, h, spec.upBias)
 	}
-	w := l.tensor(name(spec.up)+".weight", 2*i, h)
+	w := l.matrix(name(spec.up), 2*i, h)
 	first, second := &linear{}, &linear{}
 	if w != nil {
 		first.w, second.w = l.pack(w[:i*h], i, h), l.pack(w[i*h:], i, h)

@@ -107,6 +107,18 @@ func (w weights) linear(x states, name string) states {
 	return out
 }
 
+// conv1d is x·W + b with W [in, out], the linear layer of GPT-2.
+func (w weights) conv1d(x states, name string) states {
+	a := w[name+".weight"]
+	t := &array{shape: []int{a.shape[1], a.shape[0]}, x: make([]float64, len(a.x))}
+	for i := range a.shape[0] {
+		for o := range a.shape[1] {
+			t.x[o*a.shape[0]+i] = a.x[i*a.shape[1]+o]
+		}
+	}
+	return weights{"w.weight": t, "w.bias": w[name+".bias"]}.linear(x, "w")
+}
+
 // layerNorm and rmsNorm return normed copies.
 func (w weights) layerNorm(x states, name string, eps float64) states {
 	return each(x, func(row []float64) []float64 {
@@ -171,6 +183,9 @@ func apply(x states, f func(float64) float64) states {
 
 func gelu(x float64) float64 { return x * (1 + math.Erf(x/math.Sqrt2)) / 2 }
 func silu(x float64) float64 { return x / (1 + math.Exp(-x)) }
+func geluTanh(x float64) float64 {
+	return x / 2 * (1 + math.Tanh(math.Sqrt(2/math.Pi)*(x+0.044715*x*x*x)))
+}
 
 // columns cuts the columns [from, to) of every row.
 func columns(x states, from, to int) states {

@@ -48,7 +48,8 @@ func (n *norm) apply(dst, x []float32, rows int) {
 type loader struct {
 	ck         *safetensors.Checkpoint
 	prefix     string
-	words      string    // the name of the word table
+	words      string // the name of the word table
+	transposed bool
 	precision  Precision // of what pack makes
 	dry        bool
 	used       map[string]bool
@@ -62,7 +63,7 @@ func newLoader(ck *safetensors.Checkpoint, a *architecture) (*loader, error) {
 	for _, p := range a.prefixes {
 		for _, words := range a.words {
 			if _, ok := ck.Tensor(p + words); ok {
-				return &loader{ck: ck, prefix: p, words: words, dry: true, used: map[string]bool{}}, nil
+				return &loader{ck: ck, prefix: p, words: words, transposed: a.transposed, dry: true, used: map[string]bool{}}, nil
 			}
 		}
 	}
@@ -144,12 +145,30 @@ func (l *loader) twice(load func(*loader)) error {
 
 // derived reports tensors that older checkpoints store although they follow from the config.
 func derived(name string) bool {
-	for _, suffix := range []string{safetensors.ScalesOf(""), ".position_ids", ".token_type_ids", ".inv_freq"} {
+	for _, suffix := range []string{safetensors.ScalesOf(""), ".position_ids", ".token_type_ids", ".inv_freq", ".masked_bias", ".attn.bias"} {
 		if strings.HasSuffix(name, suffix) {
 			return true
 		}
 	}
 	return false
+}
+
+// matrix reads the weight [out, in] of a linear layer.
+func (l *loader) matrix(base string, out, in int) []float32 {
+	if !l.transposed {
+		return l.tensor(base+".weight", out, in)
+	}
+	t := l.tensor(base+".weight", in, out)
+	if t == nil {
+		return nil
+	}
+	w := make([]float32, len(t))
+	for i := range in {
+		for o := range out {
+			w[o*in+i] = t[i*out+o]
+		}
+	}
+	return w
 }
 
 // pack packs a weight, unless the run is dry or has failed.
@@ -165,7 +184,7 @@ func (l *loader) pack(w []float32, out, in int) simd.Packed {
 
 // linear reads weight [out, in] and, if there is one, bias [out].
 func (l *loader) linear(base string, out, in int, bias bool) *linear {
-	lin := &linear{w: l.pack(l.tensor(base+".weight", out, in), out, in)}
+	lin := &linear{w: l.pack(l.matrix(base, out, in), out, in)}
 	if bias {
 		lin.bias = l.tensor(base+".bias", out)
 	}
@@ -178,7 +197,7 @@ func (l *loader) stacked(bases []string, outs []int, in int, bias bool) *linear 
 	var w []float32
 	total := 0
 	for i, base := range bases {
-		w = append(w, l.tensor(base+".weight", outs[i], in)...)
+		w = append(w, l.matrix(base, outs[i], in)...)
 		if bias {
 			lin.bias = append(lin.bias, l.tensor(base+".bias", outs[i])...)
 		}

@@ -2,7 +2,6 @@ package tokenizer
 
 import (
 	"encoding/json"
-	"sync"
 	"unicode/utf8"
 )
 
@@ -45,15 +44,6 @@ func parseByteLevel(raw json.RawMessage) (*byteLevel, error) {
 	return &byteLevel{prefix: f.Prefix, regex: f.Regex, trim: f.Trim}, nil
 }
 
-// gpt2Split cuts by the pattern of GPT-2.
-var gpt2Split = sync.OnceValue(func() *patternSplit {
-	find, err := translateRegex(gpt2Pattern)
-	if err != nil {
-		panic(err)
-	}
-	return &patternSplit{find: find, mode: isolated}
-})
-
 func (s *byteLevel) split(p *pipe) {
 	if s.prefix {
 		p.rewrite(func(dst *aligned, w span) {
@@ -65,7 +55,7 @@ func (s *byteLevel) split(p *pipe) {
 		})
 	}
 	if s.regex {
-		gpt2Split().split(p)
+		gpt2Split.split(p)
 	}
 	if !s.raw {
 		p.rewrite(func(dst *aligned, w span) { appendByteRunes(dst, p.cur, int(w.start), int(w.end)) })

@@ -85,6 +85,17 @@ func parsePreTokenizer(kind string, raw json.RawMessage) (preTokenizer, error) {
 			return nil, fmt.Errorf("delimiter %.40q, want one character", f.Delimiter)
 		}
 		return runeSplit{func(r rune) bool { return r == d }, removed}, nil
+	case "FixedLength":
+		f := struct {
+			Length int `json:"length"`
+		}{5}
+		if err := json.Unmarshal(raw, &f); err != nil {
+			return nil, err
+		}
+		if f.Length < 1 {
+			return nil, fmt.Errorf("length %d, allowed 1 and more", f.Length)
+		}
+		return fixedLength(f.Length), nil
 	case "Metaspace":
 		return parseMetaspace(raw)
 	case "ByteLevel":
@@ -93,7 +104,7 @@ func parsePreTokenizer(kind string, raw json.RawMessage) (preTokenizer, error) {
 		return parseSplit(raw)
 	}
 	return nil, fmt.Errorf("unknown type %q, allowed are BertPreTokenizer, Whitespace, WhitespaceSplit, ByteLevel, Metaspace, "+
-		"Punctuation, Digits, Split, CharDelimiterSplit and Sequence", kind)
+		"Punctuation, Digits, Split, CharDelimiterSplit, FixedLength and Sequence", kind)
 }
 
 // behavior is what happens to the matches at which a text is split.
@@ -238,5 +249,23 @@ func (whitespace) split(p *pipe) {
 		if last != 0 {
 			p.add(start, int(w.end))
 		}
+	})
+}
+
+// fixedLength cuts words into pieces of that many characters.
+type fixedLength int
+
+func (f fixedLength) split(p *pipe) {
+	p.eachWord(func(w span) {
+		start, count := int(w.start), 0
+		for i := start; i < int(w.end); {
+			_, n := utf8.DecodeRune(p.cur.b[i:w.end])
+			i += n
+			if count++; count == int(f) {
+				p.add(start, i)
+				start, count = i, 0
+			}
+		}
+		p.add(start, int(w.end))
 	})
 }
