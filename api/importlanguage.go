@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 
-	"searchd/index/keyword"
+	"searchd/index/keyword/analysis"
 	"searchd/search"
 )
 
@@ -12,7 +12,7 @@ import (
 // collection are compared as those of another.
 type languageCheck struct {
 	has    string // language of the collection
-	sample keyword.Sample
+	sample analysis.Sample
 	fresh  bool // the sample has something that was not judged yet
 	done   bool // it has been told, or there is nothing to tell
 }

@@ -5,7 +5,7 @@ import (
 	"context"
 	"encoding/json"
 
-	"searchd/index/keyword"
+	"searchd/index/keyword/analysis"
 	"searchd/search/backend"
 )
 
@@ -22,14 +22,14 @@ type Language struct {
 	LooksLike string `json:"looks_like,omitempty"` // empty where they do not tell
 }
 
-// Language returns the language of a collection, and what [keyword.GuessLanguage] says of its first
-// documents in the order of their ids.
+// Language returns the language of a collection, and what [analysis.Sample.Language] says of its
+// first documents in the order of their ids.
 func (e *Engine) Language(ctx context.Context, name string) (*Language, error) {
 	c, r, err := e.open(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	var sample keyword.Sample
+	var sample analysis.Sample
 	read, enough, cursor := 0, false, ""
 	for more := true; more && !enough && read < languageDocuments; more = cursor != "" {
 		page, err := e.backend.List(ctx, backend.ListRequest{Collection: c.Name, Cursor: cursor, Limit: languagePage})

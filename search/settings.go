@@ -10,6 +10,7 @@ import (
 
 	"searchd/index/hnsw"
 	"searchd/index/keyword"
+	"searchd/index/keyword/analysis"
 	"searchd/search/backend"
 	"searchd/search/catalog"
 	"searchd/search/fault"
@@ -53,7 +54,7 @@ func CheckCollectionName(name string) error {
 // canonical returns the settings with the language by the name that the index has for it, where it
 // has one: cjk for ja, pt for pt-BR; and nil for synonyms and fields where there are none.
 func (s Settings) canonical() Settings {
-	if l, ok := keyword.LanguageOf(s.Language); ok {
+	if l, ok := analysis.LanguageOf(s.Language); ok {
 		s.Language = l
 	}
 	if len(s.Synonyms) == 0 {
@@ -80,8 +81,8 @@ func (s Settings) queriedAs(other Settings) Settings {
 // Validate names every wrong setting at once. maxTokens is what the checkpoint takes.
 func (s Settings) Validate(maxTokens int) error {
 	var wrong fault.Fields
-	if _, ok := keyword.LanguageOf(s.Language); !ok && s.Language != "" {
-		wrong.Add("language", s.Language, "one of "+strings.Join(keyword.Languages(), ", ")+", also ja, ko, zh, nb, nn and tags such as pt-BR; standard suits any language that puts spaces between words")
+	if _, ok := analysis.LanguageOf(s.Language); !ok && s.Language != "" {
+		wrong.Add("language", s.Language, "one of "+strings.Join(analysis.Languages(), ", ")+", also ja, ko, zh, nb, nn and tags such as pt-BR; standard suits any language that puts spaces between words")
 	}
 	s.checkSynonyms(&wrong)
 	for _, f := range s.Fields.Faults() {

@@ -118,11 +118,11 @@ func (s *search) sort(ctx context.Context) error {
 	}
 	var missing []backend.Ref
 	s.candidates = make([]candidate, len(have.Order))
-	for i, o := range have.Order {
-		c, ok := known[o.Ref]
+	for i, ref := range have.Order {
+		c, ok := known[ref]
 		if !ok {
-			c.ref = o.Ref
-			missing = append(missing, o.Ref)
+			c.ref = ref
+			missing = append(missing, ref)
 		}
 		s.candidates[i] = c
 	}

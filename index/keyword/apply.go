@@ -15,11 +15,10 @@ import (
 )
 
 const (
-	batchEntries = 1000
-	batchBytes   = 8 << 20 // of text; bleve's heap is many times that
-	// batchesInFlight are indexed and wait for the disk.
-	batchesInFlight = 4
-	closeTimeout    = 10 * time.Second
+	batchEntries   = 1000
+	batchBytes     = 8 << 20 // of text; bleve's heap is many times that
+	maxUnpersisted = 4       // batches that wait for the disk
+	closeTimeout   = 10 * time.Second
 )
 
 // Keys of bleve's internal values.
@@ -28,12 +27,11 @@ var (
 	keySettings = []byte("settings") // JSON of settings
 )
 
-// Apply makes the index hold entries, which are all changes after Seq up to and with seq, in order.
-// Searches see them once it has returned. It does not wait for the disk (see Sync); whatever
-// happens, a later Open finds an index that is as if the changes up to its Seq, and possibly some
-// of the next, had been applied.
+// Apply applies all changes after Seq up to and including seq, in order. Searches see them once it
+// has returned. It does not wait for the disk (see Sync): after a crash, Open finds the changes up
+// to its Seq applied, and possibly some of the next.
 //
-// After an error the index may hold some of the entries, and Seq has not changed: apply them again.
+// After an error some of the entries may be applied and Seq has not changed: apply them again.
 func (x *Index) Apply(ctx context.Context, entries []Entry, seq uint64) error {
 	if err := x.beginApply(ctx); err != nil {
 		return err
@@ -50,7 +48,7 @@ func (x *Index) Apply(ctx context.Context, entries []Entry, seq uint64) error {
 		}
 		names, count := x.names.encode()
 		if names != nil {
-			batch.SetInternal(keyFields, names)
+			batch.SetInternal(keyNames, names)
 		}
 		entries = entries[n:]
 		if len(entries) == 0 {
@@ -80,8 +78,8 @@ func batchLen(entries []Entry) int {
 	return len(entries)
 }
 
-// encodeSeq returns seq in 8 bytes and their CRC-32C in 4, little endian: bbolt's pages have no
-// checksum, and an index that believes it is further than it is lacks documents for ever.
+// encodeSeq returns seq in 8 bytes and their CRC-32C in 4, little endian. bbolt's pages have no
+// checksum, and an index with too large a Seq would lack documents for ever.
 func encodeSeq(seq uint64) []byte {
 	b := binary.LittleEndian.AppendUint64(nil, seq)
 	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
@@ -96,7 +94,7 @@ func decodeSeq(b []byte) (seq uint64, ok bool) {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// beginApply takes the right to write, or says why it cannot be had.
+// beginApply acquires applying.
 func (x *Index) beginApply(ctx context.Context) error {
 	select {
 	case <-x.closed:
@@ -158,7 +156,7 @@ func (x *Index) newBatch(ctx context.Context, entries []Entry) (*index.Batch, er
 	return batch, nil
 }
 
-// index hands a batch to bleve, after earlier ones have reached the disk if too many have not.
+// index passes a batch to bleve. It waits while maxUnpersisted batches are not on disk.
 func (x *Index) index(ctx context.Context, batch *index.Batch) error {
 	select {
 	case x.unpersisted <- struct{}{}:
@@ -168,7 +166,7 @@ func (x *Index) index(ctx context.Context, batch *index.Batch) error {
 		return ctx.Err()
 	}
 	batch.SetPersistedCallback(func(error) { <-x.unpersisted })
-	// bleve waits without end for a goroutine that may have died.
+	// bleve would wait for ever for a goroutine that has panicked.
 	done := make(chan error, 1)
 	go func() {
 		defer func() {
@@ -180,7 +178,7 @@ func (x *Index) index(ctx context.Context, batch *index.Batch) error {
 	}()
 	select {
 	case err := <-done:
-		if err != nil { // how much of the batch bleve kept is unknown
+		if err != nil { // bleve may have part of the batch
 			x.breaker.trip(x.scorch, err)
 			return x.breaker.err()
 		}
@@ -191,7 +189,7 @@ func (x *Index) index(ctx context.Context, batch *index.Batch) error {
 }
 
 // Sync returns once everything applied before it is on disk, so that the next Open finds at least
-// the present Seq.
+// the current Seq.
 func (x *Index) Sync(ctx context.Context) error {
 	if err := x.beginApply(ctx); err != nil {
 		return err
@@ -200,8 +198,8 @@ func (x *Index) Sync(ctx context.Context) error {
 	return x.waitPersisted(ctx)
 }
 
-// waitPersisted fills unpersisted, which takes its elements back as batches reach the disk. The
-// caller holds applying.
+// waitPersisted fills unpersisted, which batches leave as they reach the disk. The caller holds
+// applying.
 func (x *Index) waitPersisted(ctx context.Context) (err error) {
 	taken := 0
 	for taken < cap(x.unpersisted) && err == nil {

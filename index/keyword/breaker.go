@@ -9,7 +9,7 @@ import (
 	"github.com/blevesearch/bleve/v2/index/scorch"
 )
 
-// breaker stops an index whose background writer fails. bleve would try again at once and for ever
+// breaker stops an index whose background writer fails. bleve would retry at once and for ever
 // (20,000 times in two seconds on a full disk), and reports such errors through one callback for
 // the whole process.
 type breaker struct {
@@ -21,53 +21,53 @@ type breaker struct {
 		sync.Mutex
 		cause  error
 		frozen *scorch.IndexSnapshot // what searches read once tripped; holds one reference
-		closed bool                  // scorch.Close has been or is being called
+		closed bool                  // scorch.Close has been called
 	}
 }
 
 const asyncErrorCallback = "searchd/index/keyword"
 
-// open has the indexes by their folder, as the callback names them.
-var open struct {
+// registered are the open indexes by folder, which is how the callback names them.
+var registered struct {
 	sync.Mutex
 	byDir map[string]*Index
 }
 
 func init() {
-	open.byDir = map[string]*Index{}
+	registered.byDir = map[string]*Index{}
 	scorch.RegistryAsyncErrorCallbacks[asyncErrorCallback] = onAsyncError
 }
 
-func rememberIndex(x *Index) {
-	open.Lock()
-	defer open.Unlock()
-	open.byDir[x.dir] = x
+func register(x *Index) {
+	registered.Lock()
+	defer registered.Unlock()
+	registered.byDir[x.dir] = x
 }
 
-func forgetIndex(x *Index) {
-	open.Lock()
-	defer open.Unlock()
-	if open.byDir[x.dir] == x {
-		delete(open.byDir, x.dir)
+func unregister(x *Index) {
+	registered.Lock()
+	defer registered.Unlock()
+	if registered.byDir[x.dir] == x {
+		delete(registered.byDir, x.dir)
 	}
 }
 
-// onAsyncError runs on the goroutine that failed. It must not wait for that goroutine to end, which
-// closing scorch does; it only slows it down until it is told to end.
+// onAsyncError runs on the goroutine that failed. It must not close scorch, which waits for that
+// goroutine to end; it only slows it down.
 func onAsyncError(err error, dir string) {
 	if errors.Is(err, scorch.ErrCleanup) {
 		return // old files stay a while longer
 	}
-	open.Lock()
-	x := open.byDir[dir]
-	open.Unlock()
+	registered.Lock()
+	x := registered.byDir[dir]
+	registered.Unlock()
 	if x != nil {
 		x.breaker.trip(x.scorch, err)
 	}
 	time.Sleep(20 * time.Millisecond)
 }
 
-// trip freezes the state that searches see and closes s in the background. Only the first call does
+// trip keeps the state that searches see and closes s in the background. Only the first call does
 // anything.
 func (b *breaker) trip(s *scorch.Scorch, cause error) {
 	b.mu.Lock()
@@ -90,19 +90,18 @@ func (b *breaker) trip(s *scorch.Scorch, cause error) {
 // Broken returns a channel that is closed when the index can no longer write, see ErrBroken.
 func (x *Index) Broken() <-chan struct{} { return x.breaker.tripped }
 
-// Err returns why the index takes no changes, ErrBroken with its cause, or nil.
+// Err returns ErrBroken with its cause if the index can no longer write, else nil.
 func (x *Index) Err() error { return x.breaker.err() }
 
-// Release gives up the folder of a broken index, so that another Index can open it. Searches of
-// this one go on over what it held, and Close is still to be called. An index that works is left
-// alone.
+// Release releases the folder of a broken index, so that another Index can open it. This one still
+// answers searches and must be closed. Release does nothing to an index that works.
 func (x *Index) Release() {
 	if x.breaker.err() != nil {
-		_ = x.breaker.closeScorch(x.scorch) // what it had not written is lost in any case
+		_ = x.breaker.closeScorch(x.scorch) // what it had not written is lost
 	}
 }
 
-// err returns the reason why the index takes no changes, or nil.
+// err returns ErrBroken with its cause, or nil.
 func (b *breaker) err() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -122,7 +121,7 @@ func (b *breaker) snapshot() *scorch.IndexSnapshot {
 	return b.mu.frozen
 }
 
-// close gives up the frozen state, if any, and closes s unless trip does.
+// close releases the frozen state, if any, and closes s unless trip does.
 func (b *breaker) close(s *scorch.Scorch) error {
 	b.mu.Lock()
 	if b.mu.frozen != nil {
@@ -133,8 +132,8 @@ func (b *breaker) close(s *scorch.Scorch) error {
 	return b.closeScorch(s)
 }
 
-// closeScorch closes s once, because a second Close of scorch panics, and waits for a Close under
-// way.
+// closeScorch closes s once, because a second Close of scorch panics. A call waits for a running
+// one.
 func (b *breaker) closeScorch(s *scorch.Scorch) error {
 	b.mu.Lock()
 	b.mu.closed = true

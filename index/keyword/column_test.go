@@ -12,6 +12,7 @@ import (
 	"github.com/RoaringBitmap/roaring/v2"
 
 	"searchd/index/filter"
+	"searchd/internal/cache"
 )
 
 // TestColumnsEqualWalks asks the same before there are columns and with them, of a field with
@@ -54,8 +55,7 @@ func TestColumnsEqualWalks(t *testing.T) {
 	if err := x.Sync(ctx); err != nil {
 		t.Fatal(err)
 	}
-	defer func(most int) { columnMost = most }(columnMost)
-	columnsKept.now, columnsKept.before = nil, nil
+	defer func(most int) { maxColumnBytes = most }(maxColumnBytes)
 	var wanted []string
 	for round := range 3 {
 		var got []string
@@ -76,8 +76,8 @@ func TestColumnsEqualWalks(t *testing.T) {
 				t.Fatalf("round %d: Filter(%v) has %d documents, %v, want %d", round, e, have.GetCardinality(), err, want.GetCardinality())
 			}
 		}
-		if n := len(columnsKept.now); (n > 0) != (round < 2) {
-			t.Fatalf("round %d: there are %d columns after 40 filters", round, n)
+		if n := x.caches.columns.Bytes(); (n > 0) != (round < 2) {
+			t.Fatalf("round %d: there are %d bytes of columns after 40 filters", round, n)
 		}
 		for _, of := range []*roaring.Bitmap{nil, some} {
 			facets, err := x.Facets(ctx, []Facet{{Field: "f", Limit: 60}}, of)
@@ -98,8 +98,8 @@ func TestColumnsEqualWalks(t *testing.T) {
 		case 0:
 			wanted = got
 		case 1: // without columns
-			columnMost = 0
-			columnsKept.now, columnsKept.before = nil, nil
+			maxColumnBytes = 0
+			x.caches.columns = cache.New[columnKey, *column](columnsBudget)
 		}
 		if !slices.Equal(got, wanted) {
 			t.Fatalf("round %d:\n%.3000s\nwant\n%.3000s", round, got, wanted)
@@ -112,8 +112,8 @@ func TestColumnsEqualWalks(t *testing.T) {
 func TestOneColumnAtATime(t *testing.T) {
 	x := openTemp(t, Options{})
 	apply(t, x, 1, Entry{No: 1, Values: map[string]any{"f": "a"}}, Entry{No: 2, Values: map[string]any{"f": "b"}})
-	columnsMade.Lock()
-	defer columnsMade.Unlock()
+	x.caches.building.Lock()
+	defer x.caches.building.Unlock()
 	counts, err := x.Facets(context.Background(), []Facet{{Field: "f", Limit: 9}}, nil)
 	if want := "[{'a' 1} {'b' 1}]"; err != nil || fmt.Sprint(counts[0].Values) != want {
 		t.Errorf("Facets = %v, %v, want %s", counts, err, want)
@@ -133,10 +133,10 @@ func TestColumnsWait(t *testing.T) {
 	if !w.due("other", true, 1000) {
 		t.Error("a question about all values makes no column")
 	}
-	if w.made("k", true); w.due("k", false, 1000) {
+	if w.built("k", true); w.due("k", false, 1000) {
 		t.Error("it is made again at once")
 	}
-	w.made("k", false)
+	w.built("k", false)
 	if w.add("k", 5000); w.due("k", true, 1000) {
 		t.Error("one that is too large is made")
 	}

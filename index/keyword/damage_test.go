@@ -17,6 +17,8 @@ import (
 
 	"github.com/blevesearch/bleve/v2/index/scorch"
 	index "github.com/blevesearch/bleve_index_api"
+
+	"searchd/index/keyword/analysis"
 )
 
 // buildIndex returns a closed index of 300 documents in one segment file: of several, a merge may
@@ -320,7 +322,7 @@ func TestOpenRefuses(t *testing.T) {
 
 // TestOldAnalysis: an index whose texts were analysed otherwise is refused.
 func TestOldAnalysis(t *testing.T) {
-	for _, language := range Languages() {
+	for _, language := range analysis.Languages() {
 		dir := t.TempDir()
 		x, err := Open(dir, Options{Language: language})
 		if err != nil {

@@ -6,22 +6,22 @@ import (
 	index "github.com/blevesearch/bleve_index_api"
 
 	"searchd/index/filter"
+	"searchd/index/keyword/analysis"
 )
 
-// Field is a text of a document that can be searched. Fields of one name count as one, their texts
-// joined. An index keeps MaxTextFields names apart, the first that it is given; the texts of all
-// further ones are joined under the name OtherFields.
+// Field is a text of a document that can be searched. Fields of one name count as one, with their
+// texts joined. An index keeps the first MaxTextFields names separate and joins the texts of all
+// others under the name OtherFields.
 type Field struct {
 	Name string
 	Text string
 }
 
-// Entry is what the index shall hold of document No from now on, in place of what it held; with
-// Delete, nothing.
+// Entry replaces what the index has of document No, or deletes it.
 type Entry struct {
 	No     uint32
-	Text   []Field        // searched
-	Values map[string]any // filtered by; what filter.Values takes. Anything else has no values.
+	Text   []Field        // for searches
+	Values map[string]any // for filters, see filter.Values
 	Delete bool
 }
 
@@ -55,23 +55,23 @@ type document struct {
 	plainText uint64
 }
 
-// docField is a field whose terms are known: it implements index.Field. length is never 0, because
-// a segment cannot tell a term's only posting with norm 0 from none.
+// docField is an analysed field: it implements index.Field. length is never 0, because in a segment
+// the only posting of a term with norm 0 looks like none.
 type docField struct {
 	name    string
-	value   []byte // of _id only, which is stored
+	value   []byte // of _id only
 	options index.FieldIndexingOptions
 	length  int
 	terms   index.TokenFrequencies
-	spare   []index.TokenFreq // for terms to come
+	spare   []index.TokenFreq // allocated ahead for terms
 }
 
-// Of an English text there is one different term for so many bytes; room is made for at most so
-// many ahead.
-const termBytes, mostTermsAhead = 12, 1024
+// English texts have a distinct term per bytesPerTerm. Maps of terms are allocated for up to
+// maxTermsAhead.
+const bytesPerTerm, maxTermsAhead = 12, 1024
 
-// newDocument analyses e. fieldOf says under which name the text of a field is indexed.
-func newDocument(e *Entry, a analyzer, fieldOf func(name string) string) *document {
+// newDocument analyses e. fieldOf returns the name under which a text field is indexed.
+func newDocument(e *Entry, a *analysis.Analyzer, fieldOf func(name string) string) *document {
 	d := &document{id: docID(e.No)}
 	byName := make(map[string]*docField, len(e.Text)+len(e.Values)+1)
 	field := func(name string) *docField {
@@ -86,21 +86,15 @@ func newDocument(e *Entry, a analyzer, fieldOf func(name string) string) *docume
 	for _, t := range e.Text {
 		f := field(textPrefix + fieldOf(t.Name))
 		if f.terms == nil {
-			f.terms = make(index.TokenFrequencies, min(len(t.Text)/termBytes, mostTermsAhead))
+			f.terms = make(index.TokenFrequencies, min(len(t.Text)/bytesPerTerm, maxTermsAhead))
 		}
 		d.plainText += uint64(len(t.Text))
-		words, commons := 0, 0
-		a.each(t.Text, func(t token) bool {
-			f.word(t.term)
-			switch t.kind {
-			case plainTerm:
-				words++
-			case commonTerm:
-				commons++
-			}
-			return true
-		})
-		f.length += lengthOf(words, commons)
+		var length analysis.Counter
+		for t := range a.Tokens(t.Text) {
+			f.word(t.Term)
+			length.Add(t)
+		}
+		f.length += length.Length()
 	}
 	lengths := docField{name: lengthField, options: index.IndexField, length: 1, terms: index.TokenFrequencies{}}
 	for _, f := range d.fields {
@@ -134,7 +128,7 @@ func newDocument(e *Entry, a analyzer, fieldOf func(name string) string) *docume
 	return d
 }
 
-// word counts one more occurrence of a term of a text, whose bytes it uses.
+// word counts an occurrence of a term, whose bytes it keeps.
 func (f *docField) word(term string) {
 	tf := f.terms[term]
 	if tf == nil {
@@ -148,8 +142,7 @@ func (f *docField) word(term string) {
 	tf.SetFrequency(tf.Frequency() + 1)
 }
 
-// add counts one more occurrence of term. The map is asked with a conversion that does not
-// allocate.
+// add counts an occurrence of a term, which it copies.
 func (f *docField) add(term []byte) *index.TokenFreq {
 	tf := f.terms[string(term)]
 	if tf == nil {
@@ -161,7 +154,7 @@ func (f *docField) add(term []byte) *index.TokenFreq {
 	return tf
 }
 
-// set makes term occur once.
+// set counts one occurrence of a term, however often it is called.
 func (f *docField) set(term []byte) { f.add(term).SetFrequency(1) }
 
 func (d *document) ID() string                                 { return d.id }
@@ -178,8 +171,7 @@ func (d *document) VisitFields(visit index.FieldVisitor) {
 	}
 }
 
-// AddIDField adds the field from which a segment answers DocID. bleve calls it once for each
-// document.
+// AddIDField adds the field that a segment's DocID returns. bleve calls it once for each document.
 func (d *document) AddIDField() {
 	f := &docField{name: "_id", value: []byte(d.id), options: index.IndexField | index.StoreField, length: 1, terms: index.TokenFrequencies{}}
 	f.set(f.value)

@@ -16,15 +16,15 @@ import (
 
 // Bounds of one facet, and of sorting by one field.
 const (
-	MaxFacetValues = 100_000   // different values that the documents counted have
-	maxFacetTerms  = 1_000_000 // different values that the field has in a segment, whichever the documents
+	MaxFacetValues = 100_000   // distinct values of the documents counted
+	maxFacetTerms  = 1_000_000 // distinct values of all documents of a segment
 )
 
-// Facet asks how the values of a field are spread over documents.
+// Facet asks for the most frequent values of a field.
 type Facet struct {
 	Field  string
-	Limit  int     // values to return, the most frequent
-	Ranges []Range // not empty: instead of values, how many documents have one in each
+	Limit  int     // number of values to return
+	Ranges []Range // not empty: count the documents with a value in each, instead of values
 }
 
 // Range is a half-open interval [From, To) of numbers or of dates; a nil end is open.
@@ -38,15 +38,15 @@ type ValueCount struct {
 
 // FacetCounts answers a [Facet].
 type FacetCounts struct {
-	Values   []ValueCount // by falling count, equal counts in the order of their values
-	Distinct int          // different values, those beyond Limit too
-	Ranges   []int        // by range, the documents with a value in it
+	Values   []ValueCount // the most frequent first, then by value
+	Distinct int          // number of values, those beyond Limit too
+	Ranges   []int        // by range: documents with a value in it
 	Missing  int          // documents without a value
 }
 
 // Facets counts the values of fields in the documents of allow (nil: all). A document with several
-// values counts for each. Dates are counted as the strings that they are written as. ErrQuery says
-// that a field has too many different values.
+// values counts for each. Dates are counted as strings. Facets returns ErrQuery for a field with
+// too many distinct values.
 func (x *Index) Facets(ctx context.Context, facets []Facet, allow *roaring.Bitmap) ([]FacetCounts, error) {
 	out := make([]FacetCounts, len(facets))
 	for i, f := range facets {
@@ -120,7 +120,7 @@ type termCount struct {
 	count int
 }
 
-// compare orders the more frequent first, then by value: strings, numbers, booleans.
+// compare orders by frequency, the highest first, then by value: strings, numbers, booleans.
 func (a termCount) compare(b termCount) int {
 	if c := cmp.Compare(b.count, a.count); c != 0 {
 		return c
@@ -132,25 +132,25 @@ func (a termCount) compare(b termCount) int {
 	return strings.Compare(a.term, b.term)
 }
 
-// mostFrequent returns the limit most frequent of counts, which are by term.
+// mostFrequent returns the limit most frequent terms.
 func mostFrequent(counts map[string]int, limit int) []ValueCount {
-	var best []termCount // once it was cut, the first limit of them are the best so far, in order
-	cut := func() {
+	var best []termCount // once truncated, the first limit of them are the best so far, in order
+	truncate := func() {
 		slices.SortFunc(best, termCount.compare)
 		best = best[:min(limit, len(best))]
 	}
-	was := false
+	truncated := false
 	for term, n := range counts {
 		t := termCount{term, n}
-		if was && (limit == 0 || t.compare(best[limit-1]) > 0) {
+		if truncated && (limit == 0 || t.compare(best[limit-1]) > 0) {
 			continue
 		}
 		if best = append(best, t); len(best) >= 2*limit+100 {
-			cut()
-			was = true
+			truncate()
+			truncated = true
 		}
 	}
-	cut()
+	truncate()
 	values := make([]ValueCount, len(best))
 	for i, t := range best {
 		values[i] = ValueCount{termValue(t.term), t.count}
@@ -158,74 +158,7 @@ func mostFrequent(counts map[string]int, limit int) []ValueCount {
 	return values
 }
 
-// MergeFacets returns what one index of all documents would count, where each part is what an index
-// of some of them has counted for asked, but with [MaxFacetValues] as its Limit: with that, an
-// index leaves no value out, or refuses to count. An index of all would refuse where the parts have
-// more different values together; these are counted all the same. Where a part was asked with less,
-// and has left values out, the counts of these are too small and Distinct is at least as large as
-// that of any part. What a part does not answer counts as nothing.
-func MergeFacets(asked []Facet, parts [][]FacetCounts) []FacetCounts {
-	out := make([]FacetCounts, len(asked))
-	for i, f := range asked {
-		counts, n := map[string]int{}, FacetCounts{Ranges: make([]int, len(f.Ranges))}
-		for _, part := range parts {
-			if i >= len(part) {
-				continue
-			}
-			own := part[i]
-			for _, v := range own.Values {
-				counts[valueTerm(v.Value)] += v.Count
-			}
-			for r := range min(len(own.Ranges), len(n.Ranges)) {
-				n.Ranges[r] += own.Ranges[r]
-			}
-			n.Missing += own.Missing
-			n.Distinct = max(n.Distinct, own.Distinct)
-		}
-		n.Distinct = max(n.Distinct, len(counts))
-		n.Values = mostFrequent(counts, f.Limit)
-		out[i] = n
-	}
-	return out
-}
-
-// allowed returns, by segment, the local numbers of the documents that allow holds and that are not
-// deleted.
-func (v *view) allowed(allow *roaring.Bitmap) []*roaring.Bitmap {
-	out := make([]*roaring.Bitmap, len(v.segments))
-	for i, s := range v.segments {
-		out[i] = s.allowed(allow)
-	}
-	return out
-}
-
-// allowed returns the local numbers of the documents that allow holds and that are not deleted.
-func (s *segmentView) allowed(allow *roaring.Bitmap) *roaring.Bitmap {
-	local := roaring.New()
-	if allow == nil {
-		local.AddRange(0, uint64(len(s.nos)))
-		return s.live(local)
-	}
-	if allow.GetCardinality() < uint64(len(s.nos))/16 {
-		var found []uint32
-		for it := allow.Iterator(); it.HasNext(); {
-			if i, ok := s.local(it.Next()); ok {
-				found = append(found, i)
-			}
-		}
-		local.AddMany(found)
-		return local
-	}
-	bits := newDocBits(len(s.nos))
-	for i, no := range s.nos {
-		if allow.Contains(no) {
-			bits.set(uint32(i))
-		}
-	}
-	return s.live(roaring.FromDense(bits, false))
-}
-
-// valueRanges holds one term for each number, boolean and string; dates are strings too.
+// valueRanges contain one term for each number, boolean and string; dates are strings too.
 var valueRanges = []termRange{
 	{[]byte{termNumber, 8}, []byte{termNumber, 9}},
 	{[]byte{termBool}, []byte{termBool + 1}},
@@ -247,16 +180,16 @@ func (s *segmentView) countValues(ctx context.Context, field string, local *roar
 }
 
 func tooManyValues(field string, most int) error {
-	return fmt.Errorf("%w: field %.100q has more than %d different values, too many to count or sort by", ErrQuery, field, most)
+	return fmt.Errorf("%w: field %.100q has more than %d distinct values, too many to count or sort by", ErrQuery, field, most)
 }
 
-// termDocs are the documents of a term, deleted ones among them, in one of two forms.
+// termDocs are the documents of a term, deleted ones too, in one of two forms.
 type termDocs struct {
-	few  []uint32 // ascending, not to be changed
+	few  []uint32 // ascending, read-only
 	many *roaring.Bitmap
 }
 
-// len returns how many they are.
+// len returns the number of documents.
 func (d termDocs) len() int {
 	if d.many != nil {
 		return int(d.many.GetCardinality())
@@ -264,7 +197,7 @@ func (d termDocs) len() int {
 	return len(d.few)
 }
 
-// count returns how many of them are in a set, which is given as a bitmap and as bits.
+// count returns the number of documents in a set, which is given as a bitmap and as bits.
 func (d termDocs) count(set *roaring.Bitmap, bits docBits) int {
 	if d.many != nil {
 		return int(d.many.AndCardinality(set))
@@ -278,8 +211,8 @@ func (d termDocs) count(set *roaring.Bitmap, bits docBits) int {
 	return n
 }
 
-// in returns those of them that are in a set, which is given as a bitmap and, unless few are asked
-// about, as bits; nil if none is.
+// in returns the documents in a set, which is given as a bitmap and, unless it is small, as bits;
+// nil if there are none.
 func (d termDocs) in(set *roaring.Bitmap, bits docBits) *roaring.Bitmap {
 	if d.many != nil {
 		if have := roaring.And(d.many, set); !have.IsEmpty() {
@@ -300,7 +233,7 @@ func (d termDocs) in(set *roaring.Bitmap, bits docBits) *roaring.Bitmap {
 }
 
 // eachValue calls f with every term of ranges that a value field has, in the order of the ranges,
-// and its documents; they are valid only during the call.
+// and its documents, which are valid until f returns.
 func (s *segmentView) eachValue(ctx context.Context, field string, ranges []termRange, f func(term string, docs termDocs) error) error {
 	values, err := s.values(field)
 	if err != nil {
@@ -314,12 +247,8 @@ func (s *segmentView) eachValue(ctx context.Context, field string, ranges []term
 		return nil
 	}
 	lookUp := func(term []byte) (termDocs, error) {
-		pl, err := values.postings(term, nil)
-		if err != nil {
-			return termDocs{}, err
-		}
 		docs.Clear()
-		return termDocs{many: docs}, orInto(docs, pl)
+		return termDocs{many: docs}, values.or(docs, term)
 	}
 	for _, r := range ranges {
 		c, err := s.column(ctx, values, r)
@@ -361,7 +290,7 @@ func (s *segmentView) eachValue(ctx context.Context, field string, ranges []term
 	return nil
 }
 
-// termValue is the value whose equalTerm is term.
+// termValue returns the value whose equalTerm is term, which is not a date.
 func termValue(term string) filter.Value {
 	switch term[0] {
 	case termBool:
@@ -372,24 +301,14 @@ func termValue(term string) filter.Value {
 			v.Off = int16(int(binary.BigEndian.Uint16([]byte(term[10:]))) - offBias)
 		}
 		return v
-	case termDate:
-		return filter.Value{Kind: filter.Date, Time: int64(binary.BigEndian.Uint64([]byte(term[2:10])) ^ 1<<63)}
 	default:
 		return filter.Value{Kind: filter.String, Str: strings.Clone(term[1:])}
 	}
 }
 
-// valueTerm is the term whose termValue is v.
-func valueTerm(v filter.Value) string {
-	if v.Kind == filter.String {
-		return string(termString) + v.Str // the Key already
-	}
-	return string(equalTerm(v))
-}
-
-// Firsts returns the first value of a field that each document of docs has, of numbers, booleans
-// and strings in this order; those without one are left out. ErrQuery says that the field has too
-// many different values.
+// Firsts returns the first value that each document of docs has in a field: numbers come before
+// booleans, booleans before strings. Documents without a value are left out. Firsts returns
+// ErrQuery for a field with too many distinct values.
 func (x *Index) Firsts(ctx context.Context, field string, docs *roaring.Bitmap) (map[uint32]filter.Value, error) {
 	out := map[uint32]filter.Value{}
 	err := x.read(func(v *view) error {

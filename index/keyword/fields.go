@@ -9,15 +9,14 @@ import (
 // Fields names value fields and text fields.
 type Fields struct{ Values, Texts []string }
 
-// Lacking returns the names of f that no document has a value of, or a word. It asks each segment
-// for one term of a value field and counts its documents; of text fields it knows the tokens.
+// Lacking returns the fields of f that no document has a value of, or a word.
 func (x *Index) Lacking(ctx context.Context, f Fields) (lacking Fields, err error) {
 	err = x.read(func(v *view) error {
 		for _, name := range f.Values {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			have, err := v.haveValue(name)
+			have, err := v.hasValue(name)
 			if err != nil {
 				return err
 			}
@@ -35,8 +34,8 @@ func (x *Index) Lacking(ctx context.Context, f Fields) (lacking Fields, err erro
 	return lacking, err
 }
 
-// haveValue says whether a document that is not deleted has a value in a field.
-func (v *view) haveValue(field string) (bool, error) {
+// hasValue reports whether a document that is not deleted has a value in a field.
+func (v *view) hasValue(field string) (bool, error) {
 	for _, s := range v.segments {
 		values, err := s.values(field)
 		if err != nil {
@@ -47,11 +46,8 @@ func (v *view) haveValue(field string) (bool, error) {
 			deleted = roaring.New()
 		}
 		pl, err := values.postings([]byte{termExists}, deleted)
-		if err != nil {
-			return false, err
-		}
-		if pl.Count() > 0 {
-			return true, nil
+		if err != nil || pl.Count() > 0 {
+			return err == nil, err
 		}
 	}
 	return false, nil

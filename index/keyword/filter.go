@@ -10,14 +10,14 @@ import (
 	"searchd/index/filter"
 )
 
-// Among is a [filter.OfID] with the numbers of the documents that have one of its ids.
+// Among is a [filter.OfID] with the numbers of the documents with one of its ids.
 type Among struct {
 	filter.OfID
 	Numbers *roaring.Bitmap
 }
 
-// Filter returns the numbers of the documents whose Values match e: those for which e.Match is
-// true. A nil e matches every document. A filter.OfID must be made an Among.
+// Filter returns the numbers of the documents whose Values match e. A nil e matches every document.
+// A filter.OfID must be converted to an Among.
 func (x *Index) Filter(ctx context.Context, e filter.Expr) (*roaring.Bitmap, error) {
 	result := roaring.New()
 	err := x.read(func(v *view) error {
@@ -60,8 +60,8 @@ func (x *Index) Passing(ctx context.Context, e filter.Expr, docs *roaring.Bitmap
 	return result, nil
 }
 
-// filter returns the local numbers of the documents that match e, deleted ones among them. The
-// caller may change it.
+// filter returns the local numbers of the documents that match e, deleted ones too. The caller may
+// change it.
 func (s *segmentView) filter(ctx context.Context, e filter.Expr) (*roaring.Bitmap, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -141,13 +141,13 @@ func (s *segmentView) combine(ctx context.Context, operands []filter.Expr, with 
 		}
 	}
 	if result == nil {
-		return nil, fmt.Errorf("keyword: a filter joins no expressions")
+		return nil, fmt.Errorf("keyword: a filter has no operands")
 	}
 	return result, nil
 }
 
-// compareTerms returns the terms of values that stand in the relation op to v; for NotEqual, of
-// those that do not.
+// compareTerms returns the terms of the values that compare to v by op; for NotEqual, of those that
+// are equal.
 func compareTerms(op filter.Op, v filter.Value) []termRange {
 	term := equalTerm(v)
 	if op == filter.Equal || op == filter.NotEqual {
@@ -160,16 +160,16 @@ func compareTerms(op filter.Op, v filter.Value) []termRange {
 	case filter.Less:
 		return between(v.Kind, nil, term)
 	case filter.LessOrEqual:
-		return between(v.Kind, nil, behind(v))
+		return between(v.Kind, nil, after(v))
 	case filter.Greater:
-		return between(v.Kind, behind(v), nil)
+		return between(v.Kind, after(v), nil)
 	default:
 		return between(v.Kind, term, nil)
 	}
 }
 
-// orderedTerms returns the terms below or above term that begin with the same byte. The smallest
-// after a term is the term and a zero byte.
+// orderedTerms returns the terms below or above term that begin with the same byte. The next term
+// is the term and a zero byte.
 func orderedTerms(op filter.Op, term []byte) []termRange {
 	first, end := term[:1:1], []byte{term[0] + 1}
 	next := append(slices.Clone(term), 0)
@@ -185,7 +185,7 @@ func orderedTerms(op filter.Op, term []byte) []termRange {
 	}
 }
 
-// union returns the documents that have one of the terms in the value field of this name.
+// union returns the documents with a term of ranges in a value field.
 func (s *segmentView) union(ctx context.Context, field string, ranges ...termRange) (*roaring.Bitmap, error) {
 	result := roaring.New()
 	values, err := s.values(field)
@@ -200,11 +200,7 @@ func (s *segmentView) union(ctx context.Context, field string, ranges ...termRan
 			n := 0
 			err = values.each(ctx, r, func(term []byte) error {
 				n++
-				pl, err := values.postings(term, nil)
-				if err != nil {
-					return err
-				}
-				return orInto(result, pl)
+				return values.or(result, term)
 			})
 			s.walked(values, r, n)
 		}

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"searchd/index/keyword/analysis"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -62,9 +64,9 @@ func writeRanking(t *testing.T, b *strings.Builder, x *Index, q Query, titles ma
 	var terms []string
 	asked, _ := x.queryTerms(q, nil)
 	for _, term := range asked {
-		terms = append(terms, strings.TrimPrefix(string(term.text), commonMark))
+		terms = append(terms, strings.TrimPrefix(string(term.text), analysis.StopPrefix))
 	}
-	fmt.Fprintf(b, "%s\n    %v of %v: %d\n", q.Text, q.Operator, terms, total)
+	fmt.Fprintf(b, "%s\n    %d of %v: %d\n", q.Text, q.Operator, terms, total)
 	for i, h := range hits {
 		fmt.Fprintf(b, "    %d. %6.3f %s:", i+1, h.Score, titles[h.No])
 		explained, err := x.Explain(ctx, q, []uint32{h.No})

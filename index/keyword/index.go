@@ -2,9 +2,9 @@ package keyword
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"runtime/debug"
 	"sync"
@@ -12,16 +12,19 @@ import (
 
 	"github.com/blevesearch/bleve/v2/index/scorch"
 	index "github.com/blevesearch/bleve_index_api"
+
+	"searchd/index/keyword/analysis"
 )
 
 // Index is an open index. Its methods are safe for concurrent use.
 type Index struct {
 	dir      string
 	bm25     BM25
-	analyzer analyzer
+	analyzer *analysis.Analyzer
 	scorch   *scorch.Scorch
 	queue    *index.AnalysisQueue
-	caches   segmentCaches
+	latest   latestView
+	caches   *Caches
 	seq      atomic.Uint64 // of the last Apply
 	names    fieldNames
 
@@ -34,7 +37,7 @@ type Index struct {
 	breaker breaker
 	closed  chan struct{}
 	once    sync.Once
-	// readers counts the searches under way, so that Close leaves them their files.
+	// readers counts running searches; Close waits for them before it closes their files.
 	readers sync.RWMutex
 }
 
@@ -51,29 +54,22 @@ func (x *Index) Count() (n uint64, err error) {
 	return n, err
 }
 
-// Size returns the bytes that the index takes on disk, with what its next clean-up will remove.
+// Size returns the bytes that the index takes on disk, with files that bleve is about to remove.
 func (x *Index) Size() (int64, error) {
 	var n int64
 	err := filepath.WalkDir(x.dir, func(_ string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
-			return ignoreMissing(err)
+		if err == nil && !e.IsDir() {
+			var info fs.FileInfo
+			if info, err = e.Info(); err == nil {
+				n += info.Size()
+			}
 		}
-		info, err := e.Info()
-		if err != nil {
-			return ignoreMissing(err)
+		if errors.Is(err, fs.ErrNotExist) { // a merge has removed the file
+			return nil
 		}
-		n += info.Size()
-		return nil
+		return err
 	})
 	return n, err
-}
-
-// ignoreMissing is for files that a merge removed after they had been listed.
-func ignoreMissing(err error) error {
-	if os.IsNotExist(err) {
-		return nil
-	}
-	return err
 }
 
 // read calls f with a view of the index that no change touches. A panic in f, or a fault where a
@@ -92,20 +88,20 @@ func (x *Index) read(f func(v *view) error) (err error) {
 		return err
 	}
 	defer snapshot.Close()
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true)) // and back, when read returns
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true)) // the outer call restores the setting
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("%w: %s: panic while reading: %v\n%s", ErrDamaged, x.dir, r, debug.Stack())
 		}
 	}()
-	v, err := x.caches.view(snapshot)
+	v, err := x.latest.of(snapshot)
 	if err != nil {
 		return err
 	}
 	return f(v)
 }
 
-// snapshot returns the present state, to be closed after use.
+// snapshot returns the current state, to be closed after use.
 func (x *Index) snapshot() (*scorch.IndexSnapshot, error) {
 	if s := x.breaker.snapshot(); s != nil {
 		return s, nil
@@ -121,8 +117,8 @@ func (x *Index) snapshot() (*scorch.IndexSnapshot, error) {
 	return s, nil
 }
 
-// Close writes what is not on disk yet, for at most a few seconds, and gives up the folder. It
-// waits for Apply and for searches under way. Only its first call does anything.
+// Close writes what is not on disk yet, for at most a few seconds, and releases the folder. It
+// waits for Apply and for running searches. Only its first call does anything.
 func (x *Index) Close() error {
 	err := error(nil)
 	x.once.Do(func() { err = x.close() })
@@ -132,12 +128,12 @@ func (x *Index) Close() error {
 func (x *Index) close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
-	x.applying <- struct{}{} // never given back: no Apply after this
+	x.applying <- struct{}{} // never released: no Apply after this
 	_ = x.waitPersisted(ctx) // what is lost is applied again after the next Open
 	x.readers.Lock()
 	defer x.readers.Unlock()
 	close(x.closed)
-	forgetIndex(x)
+	unregister(x)
 	err := x.breaker.close(x.scorch)
 	x.queue.Close()
 	return err

@@ -8,16 +8,15 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"unicode/utf8"
 
 	"github.com/RoaringBitmap/roaring/v2"
 
 	"searchd/index/filter"
+	"searchd/index/keyword/analysis"
 )
 
 func Example() {
@@ -236,23 +235,23 @@ func TestLargeText(t *testing.T) {
 	for i := 0; b.Len() < batchBytes/4; i++ {
 		fmt.Fprintf(&b, "word%d ", i%5000)
 	}
-	long := strings.Repeat("q", 3*pieceBytes)
+	long := strings.Repeat("q", 3*(1<<16))
 	apply(t, x, 1,
 		Entry{No: 1, Text: []Field{{"body", b.String()}}},
 		Entry{No: 2, Text: []Field{{"body", long + " end"}}},
-		Entry{No: 3, Text: []Field{{"body", strings.Repeat("ü", pieceBytes) + " end"}}})
+		Entry{No: 3, Text: []Field{{"body", strings.Repeat("ü", (1<<16)) + " end"}}})
 	if _, total, err := x.Search(context.Background(), Query{Text: "word4999"}, 1, nil); total != 1 || err != nil {
 		t.Errorf("Search = %d, %v, want 1", total, err)
 	}
 	if _, total, err := x.Search(context.Background(), Query{Text: "end"}, 1, nil); total != 2 || err != nil {
 		t.Errorf("Search(end) = %d, %v, want 2", total, err)
 	}
-	if _, total, err := x.Search(context.Background(), Query{Text: strings.Repeat("q", maxTerm)}, 1, nil); total != 1 || err != nil {
+	if _, total, err := x.Search(context.Background(), Query{Text: strings.Repeat("q", analysis.MaxTerm)}, 1, nil); total != 1 || err != nil {
 		t.Errorf("Search of a cut term = %d, %v, want 1", total, err)
 	}
 	for _, tok := range x.Analyze(long) {
-		if len(tok.Term) > maxTerm {
-			t.Errorf("term of %d bytes, want at most %d", len(tok.Term), maxTerm)
+		if len(tok.Term) > analysis.MaxTerm {
+			t.Errorf("term of %d bytes, want at most %d", len(tok.Term), analysis.MaxTerm)
 		}
 	}
 }
@@ -293,7 +292,7 @@ func TestQueryLimits(t *testing.T) {
 		{"weight NaN", Query{Text: "a", Fields: []FieldWeight{{"body", math.NaN()}}}, 1, "is NaN"},
 		{"field twice", Query{Text: "a", Fields: []FieldWeight{{"body", 1}, {"body", 2}}}, 1, `"body" is named twice`},
 		{"many fields", Query{Text: "a", Fields: make([]FieldWeight, maxFields+1)}, 1, "65 fields"},
-		{"operator", Query{Text: "a", Operator: 9}, 1, "Operator(9)"},
+		{"operator", Query{Text: "a", Operator: 9}, 1, "operator is 9"},
 	}
 	for _, tt := range tests {
 		if _, _, err := x.Search(ctx, tt.q, tt.k, nil); !errors.Is(err, ErrQuery) || !strings.Contains(err.Error(), tt.want) {
@@ -313,110 +312,9 @@ func TestQueryLimits(t *testing.T) {
 	}
 }
 
-func TestAnalyze(t *testing.T) {
-	x := openTemp(t, Options{})
-	tests := []struct {
-		text string
-		want string // term[matched text]
-	}{
-		{"The dogs' running", "the[The] dog[dogs] run[running]"},
-		{"Bakery's", "bakeri[Bakery's]"},
-		{"naïve Ångström CAFÉ", "naiv[naïve] angstrom[Ångström] cafe[CAFÉ]"},
-		{"parseHTTPHeader", "parsehttphead[parseHTTPHeader] pars[parse] http[HTTP] header[Header]"},
-		{"max_seq_length = 512", "max_seq_length[max_seq_length] max[max] seq[seq] length[length] 512[512]"},
-		{"end.Next sentence", "end.next[end.Next] end[end] next[Next] sentenc[sentence]"},
-		{"3.14 and 1,000", "3.14[3.14] and[and] 1000[1,000]"},
-		{"2024_03_05.md", "2024_03_05[2024_03_05] 2024[2024] 03[03] 05[05] md[md]"},
-		{"iPhone15 GPUs", "iphone15[iPhone15] iphon[iPhone] i[i] phone15[Phone15] phone[Phone] 15[15] gpu[GPUs]"},
-		{"x\xffy", "x[x] y[y]"},
-		{"東京", "東[東] 京[京]"},
-		{"", ""},
-	}
-	for _, tt := range tests {
-		var got []string
-		for _, tok := range x.Analyze(tt.text) {
-			got = append(got, fmt.Sprintf("%s[%s]", strings.TrimPrefix(tok.Term, commonMark), tt.text[tok.Start:tok.End]))
-		}
-		if s := strings.Join(got, " "); s != tt.want {
-			t.Errorf("Analyze(%q) mismatch (-want +got)\n-%s\n+%s", tt.text, tt.want, s)
-		}
-	}
-}
-
-// TestLanguages runs every analyzer: bleve finds them by name when they are first asked for.
-func TestLanguages(t *testing.T) {
-	for _, language := range Languages() {
-		a, err := newAnalyzer(language)
-		if err != nil {
-			t.Errorf("%s: %v", language, err)
-			continue
-		}
-		var terms []string
-		eachWord(a, "Über straße années книги كتاب 東京都 walking", func(t token) bool {
-			terms = append(terms, t.term)
-			return true
-		})
-		if len(terms) < 5 {
-			t.Errorf("%s: terms %q", language, terms)
-		}
-	}
-	x := openTemp(t, Options{Language: "de"})
-	apply(t, x, 1, Entry{No: 1, Text: []Field{{"body", "Die Häuser der Städte"}}})
-	if _, total, err := x.Search(context.Background(), Query{Text: "haus"}, 1, nil); total != 1 || err != nil {
-		t.Errorf("German search = %d, %v, want 1", total, err)
-	}
-}
-
-// TestAnalysis holds that a text has the terms that an index of the language has of it.
-func TestAnalysis(t *testing.T) {
-	const text = "Walking to the dogs' e-mail in fooBar, Häuser der Städte, 東京都"
-	short := func(term string) bool { return len(term) < 5 }
-	for _, language := range []string{"", "en", "de", "cjk", "standard"} {
-		x := openTemp(t, Options{Language: language})
-		a, err := NewAnalysis(language)
-		if err != nil {
-			t.Fatalf("NewAnalysis(%q): %v", language, err)
-		}
-		all, some := a.Occurrences(text, nil), a.Occurrences(text, short)
-		if !slices.Equal(all, x.Analyze(text)) || !slices.Equal(some, x.Occurrences(text, short)) || len(some) == 0 || len(some) >= len(all) {
-			t.Errorf("%q: the analysis alone gives %v and %v, the index %v and %v", language, all, some, x.Analyze(text), x.Occurrences(text, short))
-		}
-	}
-	if _, err := NewAnalysis("klingon"); !errors.Is(err, ErrOptions) {
-		t.Errorf("NewAnalysis of no language: %v, want ErrOptions", err)
-	}
-}
-
-// FuzzAnalyze: terms lie within the text, whatever it is, and pieces change nothing.
-func FuzzAnalyze(f *testing.F) {
-	for _, s := range []string{"fooBar_baz.Qux's", "x\xffy", "ǅ İ ſ", "ABc", "'''", strings.Repeat("aB ", 40), "ﾊﾟ１ｱ゙한국어x각\u11a8", "نمی\u200cخواهم", "e\u0301\u0323ﷺ", "\xe2\xbb0東\xe2", "\u0301\u0e38"} {
-		f.Add(s)
-	}
-	var analyzers []analyzer
-	for _, language := range Languages() {
-		a, err := newAnalyzer(language)
-		if err != nil {
-			f.Fatal(err)
-		}
-		analyzers = append(analyzers, a)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		for i, a := range analyzers {
-			a.each(text, func(tok token) bool {
-				term, start, end := tok.term, tok.start, tok.end
-				if start < 0 || start > end || end > len(text) || len(term) == 0 || len(term) > maxTerm {
-					t.Errorf("%s: term %q at [%d, %d) of %d bytes", languages[i], term, start, end, len(text))
-				} else if utf8.ValidString(text) && !utf8.ValidString(text[start:end]) {
-					t.Errorf("%s: term %q at [%d, %d) cuts a character of %q", languages[i], term, start, end, text)
-				}
-				return true
-			})
-		}
-	})
-}
-
 func TestOptionsZeroValue(t *testing.T) {
 	got, err := Options{}.withDefaults()
+	got.Caches = nil
 	if want := (Options{Language: "en", BM25: BM25{1.2, 0.75}}); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("withDefaults = %+v, %v, want %+v", got, err, want)
 	}
@@ -428,8 +326,8 @@ func TestOptionsZeroValue(t *testing.T) {
 // TestWritingWaitsForMerging: where there are as many files as may be, what is written waits for
 // the merging, and comes to its end.
 func TestWritingWaitsForMerging(t *testing.T) {
-	defer func(most int) { mostFiles = most }(mostFiles)
-	mostFiles = 2
+	defer func(most int) { maxFiles = most }(maxFiles)
+	maxFiles = 2
 	x := openTemp(t, Options{Language: "en"})
 	for i := range uint32(200) {
 		apply(t, x, uint64(i+1), Entry{No: i, Text: []Field{{Name: "text", Text: "one of many"}}})

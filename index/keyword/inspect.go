@@ -15,10 +15,9 @@ import (
 	segment "github.com/blevesearch/scorch_segment_api/v2"
 )
 
-// inspect decides whether the index in dir can be opened for writing, without changing it. bleve
-// cannot be asked first: it panics on a truncated root.bolt, never verifies a checksum, takes a
-// missing root.bolt or an unreadable segment for an empty index, and then deletes the segments as
-// left over.
+// inspect checks, without changing it, that the index in dir can be opened for writing. bleve
+// itself panics on a truncated root.bolt, never verifies a checksum, takes a missing root.bolt or
+// an unreadable segment for an empty index, and then deletes the segments as unused.
 func inspect(dir string, want settings, verify bool) error {
 	if err := checkRoot(filepath.Join(dir, "root.bolt")); err != nil {
 		return err
@@ -76,8 +75,8 @@ func readState(dir string) (have settings, files []string, err error) {
 	if _, _, err := snapshotNames(snapshot); err != nil {
 		return have, nil, fmt.Errorf("%s: %w", dir, err)
 	}
-	// bleve falls back to an older snapshot, if it has one, when the latest names an unreadable
-	// segment. The lock that s holds keeps this from waiting.
+	// bleve falls back to an older snapshot when the latest names an unreadable segment. s holds
+	// the lock, so that this does not wait.
 	points, err := scorch.RollbackPoints(dir)
 	if err != nil {
 		return have, nil, err
@@ -93,9 +92,9 @@ func readState(dir string) (have settings, files []string, err error) {
 	return have, files, nil
 }
 
-// checkRoot reads the two meta pages of a bbolt file, of which the valid one with the higher
-// transaction counts, and compares the number of pages in use with the file's size: reading a
-// mapped page that the file lacks kills the process.
+// checkRoot compares the size of a bbolt file with the pages in use by its meta pages, of which the
+// valid one with the higher transaction counts. Reading a mapped page that the file lacks would
+// kill the process.
 func checkRoot(path string) error {
 	const metaBytes, magic, version = 64, 0xED0CDAED, 2
 	f, err := os.Open(path)
@@ -146,8 +145,7 @@ func checkRoot(path string) error {
 	return nil
 }
 
-// checkSegment compares the checksum that ends a segment file, CRC-32 (IEEE) of all before it, with
-// the file.
+// checkSegment verifies the checksum at the end of a segment file, CRC-32 (IEEE) of all before it.
 func checkSegment(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -167,7 +165,7 @@ func checkSegment(path string) error {
 		return fmt.Errorf("%w: %s: %w", ErrDamaged, path, err)
 	}
 	if !bytes.Equal(stored[:], sum.Sum(nil)) {
-		return fmt.Errorf("%w: %s: checksum is %x, the file says %x", ErrDamaged, path, sum.Sum(nil), stored)
+		return fmt.Errorf("%w: %s: checksum is %x, the file has %x", ErrDamaged, path, sum.Sum(nil), stored)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package keyword
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"math"
@@ -11,10 +12,11 @@ import (
 	segment "github.com/blevesearch/scorch_segment_api/v2"
 )
 
-// fieldLengths says how many tokens the documents of a segment have in one text field. It takes 4
-// bytes for each document of the segment or 8 for each that has the field, whichever is less.
+// fieldLengths are the numbers of tokens that the documents of a segment have in one text field.
+// They take 4 bytes for each document of the segment or 8 for each that has the field, whichever is
+// less.
 type fieldLengths struct {
-	locals []uint32 // rising; nil: all documents of the segment
+	locals []uint32 // ascending; nil: all documents of the segment
 	tokens []uint32 // of locals
 }
 
@@ -51,9 +53,9 @@ func (l fieldLengths) at(local uint32) uint32 {
 	return 0
 }
 
-// of returns the sum of the lengths of some documents, the fewer of these and those that have the
-// field being looked at.
-func (l fieldLengths) of(docs *roaring.Bitmap, count uint64) (sum uint64) {
+// sum returns the sum of the lengths of count documents. It goes through them or through those that
+// have the field, whichever are fewer.
+func (l fieldLengths) sum(docs *roaring.Bitmap, count uint64) (sum uint64) {
 	if l.locals != nil && uint64(len(l.locals)) < count {
 		for i, local := range l.locals {
 			if docs.Contains(local) {
@@ -74,15 +76,13 @@ func (l fieldLengths) addTo(sums []float64, weight float64) {
 		if l.locals != nil {
 			i = int(l.locals[i])
 		}
-		sums[i] += float64(weight * float64(n)) // rounded before it is added, as in docLengths.at
+		sums[i] += float64(weight * float64(n)) // rounded before the addition, as in docLengths.at
 	}
 }
 
 const (
-	// fewFields are added up for each document that is scored, where all documents have them.
-	fewFields = 4
-	// keptSums is how many sets of weights a segment keeps the sums of.
-	keptSums = 2
+	maxAddedFields = 4 // that are added up for each document scored, if all documents have them
+	maxLengthSums  = 2 // that a segment keeps
 )
 
 // docLengths are the weighted lengths of a segment's documents over the fields of a query: sums, or
@@ -104,20 +104,20 @@ func (l *docLengths) at(local uint32) float64 {
 	return dl
 }
 
-// docLengths returns the weighted lengths over fields, and which of fields the segment has. key
-// names fields and their weights.
-func (s *segmentData) docLengths(fields []FieldWeight, key func() string) (l docLengths, have []int) {
+// docLengths returns the weighted lengths over fields, and the indexes of the fields that the
+// segment has. key identifies the fields and their weights.
+func (d *segmentData) docLengths(fields []FieldWeight, key func() string) (l docLengths, have []int) {
 	whole := true // all documents have each field
 	for i, f := range fields {
-		if lengths, ok := s.lengths[f.Name]; ok {
+		if lengths, ok := d.lengths[f.Name]; ok {
 			have = append(have, i)
 			l.fields, l.weights = append(l.fields, lengths), append(l.weights, f.Weight)
 			whole = whole && lengths.locals == nil
 		}
 	}
-	if !whole || len(have) > fewFields {
-		l.sums = s.sums.of(key(), func() []float64 {
-			sums := make([]float64, len(s.nos))
+	if !whole || len(have) > maxAddedFields {
+		l.sums = d.sums.get(key(), func() []float64 {
+			sums := make([]float64, len(d.nos))
 			for i := range l.fields {
 				l.fields[i].addTo(sums, l.weights[i])
 			}
@@ -127,36 +127,36 @@ func (s *segmentData) docLengths(fields []FieldWeight, key func() string) (l doc
 	return l, have
 }
 
-// lengthSums keeps the sums of the weights used last.
+// lengthSums keeps the sums for the weights used last.
 type lengthSums struct {
-	mu   sync.Mutex
-	kept []keptSum // the latest first
+	mu     sync.Mutex
+	recent []lengthSum // the latest first
 }
 
-type keptSum struct {
+type lengthSum struct {
 	key  string
 	sums []float64
 }
 
-func (l *lengthSums) of(key string, add func() []float64) []float64 {
+func (l *lengthSums) get(key string, add func() []float64) []float64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	i := slices.IndexFunc(l.kept, func(k keptSum) bool { return k.key == key })
-	var k keptSum
+	i := slices.IndexFunc(l.recent, func(s lengthSum) bool { return s.key == key })
+	var s lengthSum
 	if i >= 0 {
-		k = l.kept[i]
-		l.kept = slices.Delete(l.kept, i, i+1)
+		s = l.recent[i]
+		l.recent = slices.Delete(l.recent, i, i+1)
 	} else {
-		k = keptSum{key, add()}
+		s = lengthSum{key, add()}
 	}
-	l.kept = slices.Insert(l.kept, 0, k)
-	if len(l.kept) > keptSums {
-		l.kept = slices.Delete(l.kept, keptSums, len(l.kept))
+	l.recent = slices.Insert(l.recent, 0, s)
+	if len(l.recent) > maxLengthSums {
+		l.recent = slices.Delete(l.recent, maxLengthSums, len(l.recent))
 	}
-	return k.sums
+	return s.sums
 }
 
-// weightsKey names fields and their weights.
+// weightsKey identifies fields and their weights.
 func weightsKey(fields []FieldWeight) string {
 	var b []byte
 	for _, f := range fields {
@@ -167,13 +167,13 @@ func weightsKey(fields []FieldWeight) string {
 	return string(b)
 }
 
-// Length returns how many terms of text count, see Token.
-func (x *Index) Length(text string) int { return x.analyzer.length(text) }
+// Length returns the length of a text in tokens.
+func (x *Index) Length(text string) int { return x.analyzer.Length(text) }
 
-// Lengths calls f with every document of the index and the number of terms of each of its text
-// fields, fields without terms left out, in no order. Fields are named as the index has them, see
-// FieldOf. f must not keep the map. It ends with the first error of f.
-func (x *Index) Lengths(ctx context.Context, f func(no uint32, terms map[string]int) error) error {
+// Lengths calls f with every document and the lengths of its text fields, named as by FieldOf and
+// without those of length 0, in no order. f must not keep the map. Lengths returns the first error
+// of f.
+func (x *Index) Lengths(ctx context.Context, f func(no uint32, lengths map[string]int) error) error {
 	return x.read(func(v *view) error {
 		for _, s := range v.segments {
 			if err := s.eachLengths(ctx, f); err != nil {
@@ -184,14 +184,13 @@ func (x *Index) Lengths(ctx context.Context, f func(no uint32, terms map[string]
 	})
 }
 
-// eachLengths is Lengths for one segment.
-func (s *segmentView) eachLengths(ctx context.Context, f func(no uint32, terms map[string]int) error) error {
+func (s *segmentView) eachLengths(ctx context.Context, f func(no uint32, lengths map[string]int) error) error {
 	type length struct {
 		local  uint32
 		field  string
 		tokens uint32
 	}
-	var rare []length // of the fields that few documents have, by document
+	var rare []length // of fields that few documents have, by document
 	var common []string
 	for field, l := range s.lengths {
 		if l.locals == nil {
@@ -201,26 +200,26 @@ func (s *segmentView) eachLengths(ctx context.Context, f func(no uint32, terms m
 			rare = append(rare, length{local, field, l.tokens[i]})
 		}
 	}
-	slices.SortFunc(rare, func(a, b length) int { return int(a.local) - int(b.local) })
-	terms := map[string]int{}
+	slices.SortFunc(rare, func(a, b length) int { return cmp.Compare(a.local, b.local) })
+	lengths := map[string]int{}
 	for i, no := range s.nos {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		local := uint32(i)
-		clear(terms)
+		clear(lengths)
 		for _, field := range common {
 			if n := s.lengths[field].tokens[local]; n > 0 {
-				terms[field] = int(n)
+				lengths[field] = int(n)
 			}
 		}
 		for ; len(rare) > 0 && rare[0].local == local; rare = rare[1:] {
-			terms[rare[0].field] = int(rare[0].tokens)
+			lengths[rare[0].field] = int(rare[0].tokens)
 		}
-		if s.deleted != nil && s.deleted.Contains(local) {
+		if s.isDeleted(local) {
 			continue
 		}
-		if err := f(no, terms); err != nil {
+		if err := f(no, lengths); err != nil {
 			return err
 		}
 	}

@@ -2,300 +2,149 @@ package keyword
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"maps"
-	"math/rand/v2"
-	"path/filepath"
 	"slices"
 	"testing"
-
-	index "github.com/blevesearch/bleve_index_api"
 )
 
-// ownFields returns documents from to until, each with a word in body and in n fields of its own.
-func ownFields(from, until uint32, n int) (entries []Entry) {
-	for no := from; no < until; no++ {
-		e := Entry{No: no, Text: []Field{{"body", "common"}}}
-		for k := range n {
-			e.Text = append(e.Text, Field{fmt.Sprintf("key%d-%d", no, k), fmt.Sprintf("own word%d", no)})
-		}
-		entries = append(entries, e)
+// TestWholeNamesRank: a name is found before texts that have its parts apart, which are found, too,
+// whatever asks for them.
+func TestWholeNamesRank(t *testing.T) {
+	x := openTemp(t, Options{})
+	texts := []string{
+		"path of an os: os.remove, then join the path of the os, and join it again, path by path",
+		"paths are put together by os.path.join, which is in a module that has many other functions beside this one",
+		"os path join",
+		"something else",
 	}
-	return entries
-}
-
-func lengthsOf(t *testing.T, x *Index) map[uint32]map[string]int {
-	t.Helper()
-	all := map[uint32]map[string]int{}
-	err := x.Lengths(context.Background(), func(no uint32, terms map[string]int) error {
-		all[no] = maps.Clone(terms)
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
+	var entries []Entry
+	for i, text := range texts {
+		entries = append(entries, Entry{No: uint32(i), Text: []Field{{"text", text}}})
 	}
-	return all
-}
-
-// TestTextFieldsAreBounded indexes documents with fields of their own: the first names are kept
-// apart, the texts of others are found too, and it is the same after a restart and after the
-// documents that took the names have gone.
-func TestTextFieldsAreBounded(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "index")
-	o := Options{OwnField: func(name string) bool { return name == "title" }}
-	open := func() *Index {
-		x, err := Open(dir, o)
+	apply(t, x, 1, entries...)
+	ctx := context.Background()
+	ranked := func(q Query) (nos []uint32) {
+		t.Helper()
+		found, err := x.Find(ctx, q, 10, nil, true)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return x
-	}
-	x := open()
-	apply(t, x, 1, ownFields(0, 600, 4)...)
-	late := Entry{No: 900, Text: []Field{{"title", "heading"}, {"late", "straggler words"}, {"*", "star"}, {"key1-1", "early"}}}
-	apply(t, x, 2, late)
-	check := func(when string) {
-		t.Helper()
-		want := map[string]int{"title": 1, OtherFields: 3, "key1-1": 1}
-		if got := lengthsOf(t, x)[900]; !maps.Equal(got, want) {
-			t.Errorf("%s: document 900 has terms %v, want %v", when, got, want)
+		if found.All.GetCardinality() != uint64(found.Total) {
+			t.Errorf("%q: %v, of %d in total", q.Text, found.All, found.Total)
 		}
-		for _, tc := range []struct {
-			text, field string
-			want        []uint32
-		}{
-			{"straggler", "", []uint32{900}},
-			{"straggler", "late", nil},
-			{"straggler", OtherFields, []uint32{900}},
-			{"heading", "title", []uint32{900}},
-			{"early", "key1-1", []uint32{900}},
-			{"word500", "", []uint32{500}},
-			{"word500", "key500-2", nil},
-		} {
-			q := Query{Text: tc.text}
-			var fields []string
-			if tc.field != "" {
-				q.Fields, fields = []FieldWeight{{Name: tc.field}}, []string{tc.field}
-			}
-			if got := found(t, x, q); !slices.Equal(got, tc.want) {
-				t.Errorf("%s: %q in field %q finds %v, want %v", when, tc.text, tc.field, got, tc.want)
-			}
-			with, err := x.WithTerms(context.Background(), x.Phrase(tc.text), fields)
-			if err != nil || !slices.Equal(with.ToArray(), tc.want) && len(tc.want) > 0 {
-				t.Errorf("%s: %q as a phrase in field %q finds %v, %v, want %v", when, tc.text, tc.field, with, err, tc.want)
+		for _, h := range found.Hits {
+			nos = append(nos, h.No)
+			if h.Score > found.Ceiling {
+				t.Errorf("%q: score %v, ceiling %v", q.Text, h.Score, found.Ceiling)
 			}
 		}
-		if field := x.FieldOf("never seen"); field != OtherFields {
-			t.Errorf("%s: FieldOf a new name = %q", when, field)
+		scores, err := x.Score(ctx, q, nos)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, h := range found.Hits {
+			if scores[i] != h.Score {
+				t.Errorf("%q: Score of %d is %v, Search has %v", q.Text, h.No, scores[i], h.Score)
+			}
+		}
+		return nos
+	}
+	if got := ranked(Query{Text: "os.path.join"}); len(got) != 3 || got[0] != 1 {
+		t.Errorf("os.path.join finds %v, want 1 before two others", got)
+	}
+	for _, q := range []Query{{Text: "os.path.join", Operator: And}, {Text: "os_path_join", Operator: And}, {Text: "os path join", Operator: And}} {
+		got := ranked(q)
+		if slices.Sort(got); !slices.Equal(got, []uint32{0, 1, 2}) {
+			t.Errorf("all of %q find %v, want 0, 1 and 2", q.Text, got)
 		}
 	}
-	check("at first")
-	if n := len(x.names.mu.taken); n != MaxTextFields+1 {
-		t.Errorf("%d names are taken, want %d and title", n, MaxTextFields)
+	for _, phrase := range []string{"os.path.join", "os path join"} {
+		p := x.Phrase(phrase)
+		for i, want := range []bool{false, true, true, false} {
+			if got := x.Holds(texts[i], nil, p)[0] != NotHeld; got != want {
+				t.Errorf("%q in %q: %t", phrase, texts[i], got)
+			}
+		}
 	}
-	if err := x.Close(); err != nil {
-		t.Fatal(err)
+	if name, parts := x.Length("os.path.join"), x.Length("os path join"); name != parts {
+		t.Errorf("the length of a name is %d, of its parts %d", name, parts)
 	}
-	x = open()
-	check("opened again")
-	var gone []Entry
-	for no := range uint32(400) {
-		gone = append(gone, Entry{No: no, Delete: true})
-	}
-	apply(t, x, 3, gone...)
-	before := maps.Clone(x.names.mu.taken)
-	if err := x.Close(); err != nil {
-		t.Fatal(err)
-	}
-	x = open()
-	defer x.Close()
-	check("without the first documents")
-	apply(t, x, 4, late)
-	check("written again")
-	if !maps.Equal(before, x.names.mu.taken) {
-		t.Errorf("%d names are taken, %d were before", len(x.names.mu.taken), len(before))
-	}
-}
-
-// TestNamesOutliveDocuments deletes all documents: their segment goes, the names stay.
-func TestNamesOutliveDocuments(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "index")
-	x, err := Open(dir, Options{})
+	lacking, err := x.Find(ctx, Query{Text: "os_path_join"}, 0, nil, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	entries := ownFields(0, 10, 2)
-	apply(t, x, 1, entries...)
-	want := maps.Clone(x.names.mu.taken)
-	for i := range entries {
-		entries[i].Delete = true
-	}
-	apply(t, x, 2, entries...)
-	if err := x.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if x, err = Open(dir, Options{}); err != nil {
-		t.Fatal(err)
-	}
-	defer x.Close()
-	if !maps.Equal(x.names.mu.taken, want) || len(want) != 21 {
-		t.Errorf("names %v, want %v", x.names.mu.taken, want)
+	apart, err := x.Find(ctx, Query{Text: "os path join"}, 0, nil, false)
+	if err != nil || fmt.Sprintf("%.9f", lacking.Ceiling) != fmt.Sprintf("%.9f", apart.Ceiling) || apart.Ceiling == 0 {
+		t.Errorf("the ceiling of a name that is nowhere is %v, of its parts %v, %v", lacking.Ceiling, apart.Ceiling, err)
 	}
 }
 
-// TestNamesOfOldIndex opens an index that was written without its names, and one whose names are
-// damaged.
-func TestNamesOfOldIndex(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "index")
-	x, err := Open(dir, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	apply(t, x, 1, ownFields(0, 10, 2)...)
-	want := maps.Clone(x.names.mu.taken)
-	if err := x.Close(); err != nil {
-		t.Fatal(err)
-	}
-	changeInternal(t, dir, func(b *index.Batch) { b.DeleteInternal(keyFields) })
-	if x, err = Open(dir, Options{}); err != nil {
-		t.Fatal(err)
-	}
-	if !maps.Equal(x.names.mu.taken, want) || len(want) != 21 {
-		t.Errorf("names %v, want %v", x.names.mu.taken, want)
-	}
-	apply(t, x, 2, ownFields(10, 11, 0)...)
-	if err := x.Close(); err != nil {
-		t.Fatal(err)
-	}
-	changeInternal(t, dir, func(b *index.Batch) { b.SetInternal(keyFields, []byte(`1234["body"]`)) })
-	if x, err = Open(dir, Options{}); !errors.Is(err, ErrDamaged) {
-		t.Errorf("Open with damaged names = %v, want ErrDamaged", err)
-		x.Close()
-	}
-}
-
-// TestSparseFields compares searches over many fields that few documents have, some deleted, with
-// the oracle, with the sums of lengths kept and made anew, and wants Score to give what Search
-// gives.
-func TestSparseFields(t *testing.T) {
+// TestJoinedNames: words with hyphens and those without find one another. Where letters alone
+// have hyphens, their words are asked for.
+func TestJoinedNames(t *testing.T) {
 	x := openTemp(t, Options{})
-	twin := &oracle{bm25: BM25{K1: 1.2, B: 0.75}, docs: map[uint32]map[string][]string{}}
-	r := rand.New(rand.NewPCG(5, 6))
-	ctx := context.Background()
-	for seq := range uint64(4) {
-		var entries []Entry
-		for range 150 {
-			e := Entry{No: r.Uint32N(400), Delete: r.IntN(5) == 0}
-			for f := range 30 {
-				if r.IntN(f+1) == 0 {
-					e.Text = append(e.Text, Field{fmt.Sprintf("f%d", f), randomText(r, 1+r.IntN(12))})
-				}
-			}
-			entries = append(entries, e)
+	texts := []string{"the wi-fi at home", "the wifi at home", "an AB-1234-C is needed", "an AB1234C is needed", "gpt 4 is a model", "A.I. is a field", "an AI is a program", "the U.S. and us", "the U.S.", "the U.K. and France", "the UK", "at 5 p.m."}
+	for i, text := range texts {
+		apply(t, x, uint64(i+1), Entry{No: uint32(i), Text: []Field{{"text", text}}})
+	}
+	for _, tc := range []struct {
+		query string
+		want  []uint32
+	}{
+		{"wifi", []uint32{0, 1}}, {"wi-fi", []uint32{0, 1}}, {"AB1234C", []uint32{2, 3}}, {"ab-1234-c", []uint32{2, 3}}, {"ab 1234 c", []uint32{2, 3}},
+		{"GPT-4", []uint32{4}}, {"AI", []uint32{5, 6}}, {"A.I.", []uint32{5, 6}}, {"U.S.", []uint32{7, 8, 9}}, {"us", []uint32{7}},
+		{"UK", []uint32{9, 10}}, {"U.K.", []uint32{7, 8, 9, 10}}, {"pm", []uint32{11}},
+	} {
+		hits, _, err := x.Search(context.Background(), Query{Text: tc.query}, 10, nil)
+		var got []uint32
+		for _, h := range hits {
+			got = append(got, h.No)
 		}
-		apply(t, x, seq+1, entries...)
-		twin.apply(x, entries...)
-		want := map[uint32]map[string]int{}
-		for no, fields := range twin.docs {
-			want[no] = map[string]int{}
-			for name, terms := range fields {
-				want[no][name] = len(terms)
+		if slices.Sort(got); err != nil || !slices.Equal(got, tc.want) {
+			t.Errorf("%s finds %v, %v, want %v", tc.query, got, err, tc.want)
+		}
+	}
+	if terms, _ := x.queryTerms(Query{Text: "wi-fi A.I. GPT-4 U.S."}, nil); len(terms) != 8 {
+		t.Errorf("there are %d terms, want wi, fi, ai, gpt4, gpt, 4, u and s", len(terms))
+	}
+}
+
+// TestDates: a date is found by its parts, and by the same one with other signs.
+func TestDates(t *testing.T) {
+	for _, language := range []string{"en", "de", "fr", "ru", "cjk"} {
+		x := openTemp(t, Options{Language: language})
+		apply(t, x, 1, Entry{No: 1, Text: []Field{{"text", "am 15.03.2024 bezahlt"}}}, Entry{No: 2, Text: []Field{{"text", "15/03/2024"}}}, Entry{No: 3, Text: []Field{{"text", "2024-03-15"}}}, Entry{No: 4, Text: []Field{{"text", "15.032 20.24"}}})
+		for _, query := range []string{"2024", "15.03.2024", "2024-03-15", "15/03/2024", "2024.03.15"} {
+			if got := found(t, x, Query{Text: query, Operator: And}); !slices.Equal(got, []uint32{1, 2, 3}) {
+				t.Errorf("%s: %s finds %v, want 1, 2 and 3", language, query, got)
 			}
 		}
-		if got := lengthsOf(t, x); !maps.EqualFunc(got, want, maps.Equal) {
-			t.Fatalf("Lengths: %v, want %v", got, want)
-		}
-		for i := range 30 {
-			q := Query{Text: randomText(r, 1+r.IntN(6)), Operator: Operator(i % 2)}
-			if i%3 > 0 {
-				for f := range 1 + r.IntN(8) {
-					q.Fields = append(q.Fields, FieldWeight{fmt.Sprintf("f%d", f*i%31), 0.1 + r.Float64()})
-					if slices.ContainsFunc(q.Fields[:f], func(g FieldWeight) bool { return g.Name == q.Fields[f].Name }) {
-						q.Fields = q.Fields[:f]
-						break
-					}
-				}
-			}
-			checkQuery(t, ctx, x, twin, q, 50, nil)
+		if hits, _, err := x.Search(t.Context(), Query{Text: "15.03.2024"}, 1, nil); err != nil || len(hits) != 1 || hits[0].No != 1 {
+			t.Errorf("%s: 15.03.2024 finds %v, %v, want 1 first", language, hits, err)
 		}
 	}
 }
 
-// TestLengthsOfManyFields: kept sums and fields added up for one document are the same to the last
-// bit.
-func TestLengthsOfManyFields(t *testing.T) {
+// TestSignedNamesRank: a name is found before texts that have its words apart; the words find what
+// they found.
+func TestSignedNamesRank(t *testing.T) {
 	x := openTemp(t, Options{})
-	r := rand.New(rand.NewPCG(7, 8))
-	var entries []Entry
-	for no := range uint32(500) {
-		e := Entry{No: no}
-		for f := range 12 {
-			if f < 3 || r.IntN(f) == 0 {
-				e.Text = append(e.Text, Field{fmt.Sprintf("f%d", f), randomText(r, 1+r.IntN(12))})
-			}
-		}
-		entries = append(entries, e)
-	}
-	apply(t, x, 1, entries...)
-	err := x.read(func(v *view) error {
-		var fields []FieldWeight
-		for f := range 12 {
-			fields = append(fields, FieldWeight{fmt.Sprintf("f%d", f), 0.1 + r.Float64()})
-		}
-		for _, s := range v.segments {
-			kept := 0
-			for _, n := range []int{1, 3, 5, 12, 3, 5, 12} {
-				key := func() string { return weightsKey(fields[:n]) }
-				l, _ := s.docLengths(fields[:n], key)
-				if l.sums != nil {
-					kept++
-				}
-				for local := range uint32(len(s.nos)) {
-					want := 0.0
-					for _, f := range fields[:n] {
-						if lengths := s.lengths[f.Name]; lengths.at(local) > 0 {
-							want += float64(f.Weight * float64(lengths.at(local)))
-						}
-					}
-					if got := l.at(local); got != want {
-						t.Fatalf("%d fields: document %d has length %v, want %v", n, local, got, want)
-					}
-				}
-			}
-			if kept != 4 || len(s.sums.kept) != keptSums {
-				t.Errorf("%d of 7 from sums, %d kept", kept, len(s.sums.kept))
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// TestMemoryOfOwnFields: what a search keeps of documents with fields of their own is in proportion
-// to what there is.
-func TestMemoryOfOwnFields(t *testing.T) {
-	x := openTemp(t, Options{})
-	const docs, own = 2000, 10
-	apply(t, x, 1, ownFields(0, docs, own)...)
-	if err := x.Sync(context.Background()); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := x.Count(); err != nil {
-		t.Fatal(err)
-	}
-	kept := 0
-	for _, segment := range x.caches.last.segments {
-		for _, l := range segment.lengths {
-			kept += 4 * (cap(l.locals) + cap(l.tokens))
+	for i, tc := range []struct{ query, name, words string }{
+		{"C++", "a course in C++ for those who know other languages well", "c and c"},
+		{"C#", "a course in C#, for those who know other languages well", "c and c"},
+		{"--follow-key-file", "start it with `--follow-key-file=PATH` and the other options of before", "follow the key file"},
+		{"std::io::Write", "it implements std::io::Write, as the others in this module do", "std io write: write std io"},
+		{"utf8.DecodeRune", "it calls utf8.DecodeRune(b) for each of the characters of a text", "utf8 and, in a sentence of its own, DecodeRune"},
+		{"/etc/hosts", "names are looked for in /etc/hosts before anybody is asked for them", "hosts etc hosts"},
+	} {
+		with, without := uint32(2*i), uint32(2*i+1)
+		apply(t, x, uint64(i+1), Entry{No: with, Text: []Field{{"text", tc.name}}}, Entry{No: without, Text: []Field{{"text", tc.words}}})
+		hits, _, err := x.Search(context.Background(), Query{Text: tc.query}, 2, nil)
+		if err != nil || len(hits) < 2 || hits[0].No != with {
+			t.Errorf("%s finds %v, %v, want %d first", tc.query, hits, err, with)
 		}
 	}
-	if kept > 8*docs*own {
-		t.Errorf("%d bytes are kept of %d documents with %d fields each", kept, docs, own)
-	}
-	if n := len(x.caches.last.fields); n > MaxTextFields+1 {
-		t.Errorf("%d text fields", n)
+	if _, total, err := x.Search(context.Background(), Query{Text: "C"}, 10, nil); err != nil || total != 4 {
+		t.Errorf("C finds %d, %v, want 4", total, err)
 	}
 }

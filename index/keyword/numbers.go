@@ -8,12 +8,12 @@ import (
 	"slices"
 
 	"github.com/RoaringBitmap/roaring/v2"
+
+	"searchd/internal/cache"
 )
 
-const numbersBudget = 64 << 20 // bytes of numberLists kept, of all indexes
-
-// numbersMost is how many numbers a numberList has at most; longer ones are not made.
-var numbersMost = numbersBudget / 2 / docNumberBytes
+// maxNumbers is the length of a numberList beyond which it is not built.
+var maxNumbers = numbersBudget / 2 / docNumberBytes
 
 // docNumber is a number of a document, or a date in microseconds since 1970.
 type docNumber struct {
@@ -36,12 +36,11 @@ func (l numberList) each(doc uint32, f func(doc uint32, value float64)) {
 }
 
 // Numbers calls f with each number that a document of docs has in a field, or with dates with each
-// date in microseconds since 1970, in no particular order. An integer that shares its float64 with
-// others is that.
+// date in microseconds since 1970, in no particular order. Integers beyond 2^53 are rounded to
+// float64.
 //
-// At first the numbers are looked for down their prefixes, as [Index.Order] does. Once this has
-// taken as many terms as a segment has documents, a list of all that it has is made and kept: then
-// a document costs a search in that list.
+// The numbers are found along their prefixes, as in [Index.Order]. Once this has visited as many
+// terms as a segment has documents, a list by document is built and cached.
 func (x *Index) Numbers(ctx context.Context, field string, dates bool, docs *roaring.Bitmap, f func(no uint32, value float64)) error {
 	kind := termNumber
 	if dates {
@@ -69,7 +68,9 @@ func (s *segmentView) numbers(ctx context.Context, field string, kind byte, loca
 		return err
 	}
 	key := columnKey{s.id, string(values.whole([]byte{kind, 0}))} // one byte more than that of a column
-	list, ok, err := s.numberList(ctx, values, kind, key)
+	list, ok, err := built(s, s.caches.numbers, key, false, func(l numberList) int { return docNumberBytes * len(l) }, func() (numberList, bool, error) {
+		return buildNumberList(ctx, values, kind)
+	})
 	if err != nil {
 		return err
 	}
@@ -84,43 +85,39 @@ func (s *segmentView) numbers(ctx context.Context, field string, kind byte, loca
 	return nil
 }
 
-// numberList returns the list of a field, and whether there is one. As of columns, one is made at a
-// time.
-func (s *segmentView) numberList(ctx context.Context, values *fieldValues, kind byte, key columnKey) (numberList, bool, error) {
-	if l, ok := numbersKept.get(key); ok {
-		return l, true, nil
+// built returns a cached value, which it builds if that is due, see segmentView.column. ok is false
+// if there is none.
+func built[V any](s *segmentView, c *cache.Cache[columnKey, V], key columnKey, all bool, bytes func(V) int, build func() (V, bool, error)) (value V, ok bool, err error) {
+	if value, ok = c.Get(key); ok || !s.walks.due(key.terms, all, len(s.nos)) || !s.caches.building.TryLock() {
+		return value, ok, nil
 	}
-	if !s.walks.due(key.terms, false, len(s.nos)) || !columnsMade.TryLock() {
-		return nil, false, nil
+	defer s.caches.building.Unlock()
+	if value, ok = c.Get(key); ok {
+		return value, ok, nil
 	}
-	defer columnsMade.Unlock()
-	if l, ok := numbersKept.get(key); ok {
-		return l, true, nil
+	if value, ok, err = build(); err != nil {
+		return value, false, err
 	}
-	l, ok, err := makeNumberList(ctx, values, kind)
-	if err != nil {
-		return nil, false, err
+	if s.walks.built(key.terms, ok); ok {
+		c.Put(key, value, bytes(value))
 	}
-	if s.walks.made(key.terms, ok); ok {
-		numbersKept.put(key, l, docNumberBytes*len(l))
-	}
-	return l, ok, nil
+	return value, ok, nil
 }
 
-// makeNumberList says false if the list would be longer than numbersMost.
-func makeNumberList(ctx context.Context, values *fieldValues, kind byte) (numberList, bool, error) {
+// buildNumberList returns false if the list would be longer than maxNumbers.
+func buildNumberList(ctx context.Context, values *fieldValues, kind byte) (numberList, bool, error) {
 	var l numberList
 	err := values.eachDocs(ctx, termRange{[]byte{kind, 8}, []byte{kind, 9}}, func(term []byte, docs *roaring.Bitmap) error {
 		value := termNumeric(term)
 		for it := docs.Iterator(); it.HasNext(); {
 			l = append(l, docNumber{it.Next(), value})
 		}
-		if len(l) > numbersMost {
+		if len(l) > maxNumbers {
 			return errEnough
 		}
 		return nil
 	})
-	if len(l) > numbersMost {
+	if len(l) > maxNumbers {
 		return nil, false, nil
 	}
 	if err != nil {
@@ -131,16 +128,14 @@ func makeNumberList(ctx context.Context, values *fieldValues, kind byte) (number
 }
 
 // descend calls f with the numbers or dates of docs that begin with a prefix of n bytes. It returns
-// how many terms it has looked at.
-func (v *fieldValues) descend(ctx context.Context, kind, n byte, prefix uint64, docs *roaring.Bitmap, f func(doc uint32, value float64)) (terms int, err error) {
+// the number of terms that it has visited.
+func (f *fieldValues) descend(ctx context.Context, kind, n byte, prefix uint64, docs *roaring.Bitmap, each func(doc uint32, value float64)) (terms int, err error) {
 	type child struct {
 		last byte
 		docs *roaring.Bitmap
 	}
 	var children []child
-	first := appendPrefix([]byte{kind, n + 1}, n, prefix)
-	r := termRange{append(slices.Clone(first), 0), append(slices.Clone(first), 0xff, 0xff)}
-	err = v.eachDocs(ctx, r, func(term []byte, have *roaring.Bitmap) error {
+	err = f.eachDocs(ctx, childTerms(kind, n, prefix), func(term []byte, have *roaring.Bitmap) error {
 		terms++
 		if have.And(docs); have.IsEmpty() {
 			return nil
@@ -150,7 +145,7 @@ func (v *fieldValues) descend(ctx context.Context, kind, n byte, prefix uint64, 
 			return nil
 		}
 		for it, value := have.Iterator(), termNumeric(term); it.HasNext(); {
-			f(it.Next(), value)
+			each(it.Next(), value)
 		}
 		return nil
 	})
@@ -158,12 +153,18 @@ func (v *fieldValues) descend(ctx context.Context, kind, n byte, prefix uint64, 
 		return terms, err
 	}
 	for _, c := range children {
-		more, err := v.descend(ctx, kind, n+1, prefix<<8|uint64(c.last), c.docs, f)
+		more, err := f.descend(ctx, kind, n+1, prefix<<8|uint64(c.last), c.docs, each)
 		if terms += more; err != nil {
 			return terms, err
 		}
 	}
 	return terms, ctx.Err()
+}
+
+// childTerms returns the range of the terms of one more byte than a prefix of n bytes.
+func childTerms(kind, n byte, prefix uint64) termRange {
+	first := appendPrefix([]byte{kind, n + 1}, n, prefix)
+	return termRange{append(slices.Clone(first), 0), append(slices.Clone(first), 0xff, 0xff)}
 }
 
 // termNumeric returns the number, or the microseconds of the date, of a term of level 8.
@@ -178,4 +179,10 @@ func termNumeric(term []byte) float64 {
 	return math.Float64frombits(^bits)
 }
 
-var numbersKept = kept[columnKey, numberList]{budget: numbersBudget}
+// appendPrefix appends the n low bytes of prefix, the highest first.
+func appendPrefix(dst []byte, n byte, prefix uint64) []byte {
+	for i := int(n) - 1; i >= 0; i-- {
+		dst = append(dst, byte(prefix>>(8*i)))
+	}
+	return dst
+}

@@ -47,9 +47,9 @@ func TestNumbersEqualValues(t *testing.T) {
 	for range 300 {
 		some.Add(r.Uint32N(4000))
 	}
-	defer func(most int) { numbersMost = most }(numbersMost)
+	defer func(most int) { maxNumbers = most }(maxNumbers)
 	for round, most := range []int{0, math.MaxInt, math.MaxInt, math.MaxInt, math.MaxInt, math.MaxInt} {
-		numbersMost = most
+		maxNumbers = most
 		if round < 2 {
 			for _, s := range currentView(t, x).segments {
 				s.walks.mu.Lock()
@@ -87,8 +87,8 @@ func TestNumbersEqualValues(t *testing.T) {
 			}
 		}
 	}
-	if n := len(numbersKept.now); n < 2 {
-		t.Errorf("%d lists are kept after five rounds", n)
+	if n := x.caches.numbers.Bytes(); n < 2*docNumberBytes {
+		t.Errorf("%d bytes of lists are kept after five rounds", n)
 	}
 	if err := x.Numbers(ctx, "nothing", false, some, func(uint32, float64) { t.Error("a field that nobody has") }); err != nil {
 		t.Error(err)
@@ -139,11 +139,11 @@ func TestNumbersAtOnce(t *testing.T) {
 			t.Errorf("the sum is %g, %v", sum, err)
 		}
 	}
-	columnsMade.Lock()
+	x.caches.building.Lock()
 	for range 20 {
 		ask()
 	}
-	columnsMade.Unlock()
+	x.caches.building.Unlock()
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {
@@ -199,11 +199,11 @@ func BenchmarkNumbers(b *testing.B) {
 	for i := range uint32(100) {
 		some.Add(i * docs / 100)
 	}
-	defer func(most int) { numbersMost = most }(numbersMost)
-	for _, most := range []int{0, numbersMost} {
+	defer func(most int) { maxNumbers = most }(maxNumbers)
+	for _, most := range []int{0, maxNumbers} {
 		for _, field := range []string{"n", "date"} {
 			b.Run(fmt.Sprintf("list=%t/field=%s", most > 0, field), func(b *testing.B) {
-				numbersMost = most
+				maxNumbers = most
 				for _, s := range currentView(b, x).segments {
 					s.walks.terms = nil
 				}

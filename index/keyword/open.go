@@ -18,8 +18,8 @@ import (
 
 func init() { searcher.DisjunctionMaxClauseCount = 1024 }
 
-// analysisVersion changes whenever a text or a value gives other terms than before, so that old
-// indexes are rebuilt.
+// analysisVersion changes whenever a text or a value gives other terms, so that old indexes are
+// rebuilt.
 const analysisVersion = 12
 
 // settings are what the postings of an index depend on; they are stored in it.
@@ -29,12 +29,10 @@ type settings struct {
 	Identity string `json:"identity"`
 }
 
-// Open opens the index in dir, or creates one if dir is missing or empty.
-//
-// It reads the whole index once to verify its checksums (see Options.SkipVerify). ErrDamaged means
-// that the folder should be set aside (rename it) and a new index be filled; Open has changed
-// nothing in it then. ErrMismatch asks for the same. ErrLocked means that the index is open
-// elsewhere, ErrNoSpace that the disk is full, ErrOptions that o is out of range.
+// Open opens the index in dir, or creates one if dir is missing or empty. It reads the whole index
+// once to verify its checksums, see Options.SkipVerify. On ErrDamaged and ErrMismatch it has
+// changed nothing: rename the folder and fill a new index. Other errors are ErrLocked, ErrNoSpace
+// and ErrOptions.
 func Open(dir string, o Options) (*Index, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -46,7 +44,7 @@ func Open(dir string, o Options) (*Index, error) {
 	if dir, err = filepath.Abs(dir); err != nil {
 		return nil, err
 	}
-	a, err := newAnalyzer(o.Language)
+	a, err := o.Caches.analyzer(o.Language)
 	if err != nil {
 		return nil, err
 	}
@@ -63,11 +61,12 @@ func Open(dir string, o Options) (*Index, error) {
 	x := &Index{
 		dir: dir, bm25: o.BM25, analyzer: a,
 		applying:    make(chan struct{}, 1),
-		unpersisted: make(chan struct{}, batchesInFlight),
+		unpersisted: make(chan struct{}, maxUnpersisted),
 		closed:      make(chan struct{}),
 		queue:       index.NewAnalysisQueue(1), // documents come analysed
 	}
 	x.breaker.tripped = make(chan struct{})
+	x.caches, x.latest.caches = o.Caches, o.Caches
 	x.names.own, x.names.mu.taken = o.OwnField, map[string]bool{}
 	if err := x.openScorch(fresh, want); err != nil {
 		x.queue.Close()
@@ -75,14 +74,14 @@ func Open(dir string, o Options) (*Index, error) {
 			return nil, err
 		}
 		if fresh {
-			os.RemoveAll(dir) // half an index is taken for a damaged one
+			os.RemoveAll(dir) // an incomplete index would be damaged
 		}
 		return nil, fmt.Errorf("%w: %w", ErrNoSpace, err)
 	}
 	return x, nil
 }
 
-// isFresh says whether dir is missing or empty.
+// isFresh reports whether dir is missing or empty.
 func isFresh(dir string) (bool, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, os.ErrNotExist) {
@@ -93,7 +92,7 @@ func isFresh(dir string) (bool, error) {
 
 // openScorch opens or creates the index for writing.
 func (x *Index) openScorch(fresh bool, want settings) error {
-	rememberIndex(x)
+	register(x)
 	err := guarded(x.dir, func() (err error) {
 		x.scorch, err = newScorch(x.dir, x.queue, false)
 		if err != nil {
@@ -102,7 +101,7 @@ func (x *Index) openScorch(fresh bool, want settings) error {
 		return x.scorch.Open()
 	})
 	if err != nil {
-		forgetIndex(x)
+		unregister(x)
 		return openError(x.dir, err)
 	}
 	if fresh {
@@ -111,7 +110,7 @@ func (x *Index) openScorch(fresh bool, want settings) error {
 		err = x.loadState()
 	}
 	if err != nil {
-		forgetIndex(x)
+		unregister(x)
 		_ = x.breaker.close(x.scorch)
 	}
 	return err
@@ -153,14 +152,13 @@ func (x *Index) loadState() error {
 	return x.names.load(s)
 }
 
-// mostFiles is from how many files of segments on disk no more is written before the merging has
-// caught up: each is asked by every search. An index of half a million documents that is written at
-// leisure has some twenty.
-var mostFiles = 100
+// maxFiles is the number of segment files at which writing waits for merges, because every search
+// reads each of them. An index of half a million documents usually has about twenty.
+var maxFiles = 100
 
-// newScorch configures bleve's index. unsafe_batch: Batch returns before the disk has the batch;
-// each batch carries its sequence number and reaches the disk with it or not at all, and the caller
-// applies again what is missing.
+// newScorch configures bleve's index. unsafe_batch lets Batch return before the batch is on disk: a
+// batch reaches the disk with its sequence number or not at all, and the caller applies again what
+// is missing.
 func newScorch(dir string, queue *index.AnalysisQueue, readOnly bool) (*scorch.Scorch, error) {
 	x, err := scorch.NewScorch(scorch.Name, map[string]any{
 		"path":                   dir,
@@ -168,19 +166,19 @@ func newScorch(dir string, queue *index.AnalysisQueue, readOnly bool) (*scorch.S
 		"unsafe_batch":           true,
 		"bolt_timeout":           "1s",
 		"asyncErrorCallbackName": asyncErrorCallback,
-		"scorchPersisterOptions": map[string]any{"PersisterNapUnderNumFiles": mostFiles},
+		"scorchPersisterOptions": map[string]any{"PersisterNapUnderNumFiles": maxFiles},
 	}, queue)
 	if err != nil {
 		return nil, err
 	}
 	s, ok := x.(*scorch.Scorch)
 	if !ok {
-		return nil, fmt.Errorf("keyword: bleve gave a %T", x)
+		return nil, fmt.Errorf("keyword: bleve returned a %T", x)
 	}
 	return s, nil
 }
 
-// guarded runs f on a goroutine of its own, where a fault in a memory-mapped file is a panic, and
+// guarded runs f on its own goroutine, where a fault in a memory-mapped file is a panic, and
 // returns panics as ErrDamaged.
 func guarded(dir string, f func() error) error {
 	done := make(chan error, 1)
@@ -196,7 +194,7 @@ func guarded(dir string, f func() error) error {
 	return <-done
 }
 
-// openError sorts the errors of opening: in use, not permitted, or else damaged.
+// openError classifies the errors of opening: in use, not permitted, or else damaged.
 func openError(dir string, err error) error {
 	switch {
 	case errors.Is(err, ErrDamaged), errors.Is(err, ErrMismatch):
@@ -210,8 +208,8 @@ func openError(dir string, err error) error {
 	}
 }
 
-// isFull says whether the disk or a quota is the cause of err. Some causes are formatted with %s,
-// so that the text is all that is left of them.
+// isFull reports whether a full disk or a quota caused err. bleve formats some causes with %s, so
+// that only their text is left.
 func isFull(err error) bool {
 	return slices.ContainsFunc([]syscall.Errno{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG}, func(e syscall.Errno) bool {
 		return errors.Is(err, e) || strings.Contains(err.Error(), e.Error())

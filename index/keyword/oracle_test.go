@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/RoaringBitmap/roaring/v2"
+
+	"searchd/index/keyword/analysis"
 )
 
 func openTemp(t testing.TB, o Options) *Index {
@@ -317,3 +319,16 @@ func TestBatchingChangesNothing(t *testing.T) {
 		}
 	}
 }
+
+// unopened returns an index that can only analyse texts.
+func unopened(t testing.TB, language string) *Index {
+	t.Helper()
+	a, err := analysis.New(language)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &Index{analyzer: a, caches: NewCaches()}
+}
+
+// Analyze returns the tokens of a text.
+func (x *Index) Analyze(text string) []Token { return (&Analysis{x.analyzer}).Occurrences(text, nil) }

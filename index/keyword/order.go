@@ -12,51 +12,45 @@ import (
 	"github.com/RoaringBitmap/roaring/v2"
 )
 
-// SortKey is a field to sort documents by, or with an empty Field their scores.
+// SortKey is a field to sort documents by; an empty Field is the score.
 type SortKey struct {
 	Field string
 	Desc  bool
 }
 
-// Order returns the first k of docs (nil: all that the index holds) in the order of keys; equal
-// ones by number.
+// Order returns the first k of docs (nil: all) in the order of keys, equal ones by number.
 //
-//  1. Numbers come first, then dates, booleans and strings, and documents without a value last,
-//     whichever the direction; Desc turns the order within each kind around. Strings are ordered
-//     byte by byte.
-//  2. A document with several values counts by its first kind, and of that by its smallest value,
-//     with Desc by its largest.
-//  3. The score is what by gives; it is asked only for documents that earlier keys leave equal.
+//  1. Numbers come first, then dates, booleans, strings and documents without a value, in either
+//     direction; Desc reverses the order within each kind. Strings are ordered byte by byte.
+//  2. A document with several values counts by its first kind, and there by its smallest value, or
+//     its largest with Desc.
+//  3. The scores are those of scorer, which are computed only for documents that earlier keys leave
+//     equal.
 //
-// Numbers and dates are found by walking down their prefixes, so that the first k cost little
-// however many there are. Of strings all that docs have are looked at, once for all documents that
-// earlier keys leave equal; ErrQuery says that these are too many, that k is negative, or that by
-// has no score for a key that wants one. Documents that the index does not hold have no values.
-func (x *Index) Order(ctx context.Context, keys []SortKey, docs *roaring.Bitmap, k int, by Scorer) ([]uint32, error) {
-	return x.order(ctx, keys, docs, k, by, func(*order) error { return nil })
-}
-
-// order is Order. It calls then once the documents are found, before the index may change.
-func (x *Index) order(ctx context.Context, keys []SortKey, docs *roaring.Bitmap, k int, by Scorer, then func(o *order) error) ([]uint32, error) {
+// Numbers and dates are found along their prefixes, so that the first k are fast whatever their
+// number. All strings of docs are read, once for all documents that earlier keys leave equal. Order
+// returns ErrQuery if these are too many, if k is negative, or if scorer has no score for a key
+// that needs it. Documents that the index does not have come last.
+func (x *Index) Order(ctx context.Context, keys []SortKey, docs *roaring.Bitmap, k int, scorer Scorer) ([]uint32, error) {
 	if k < 0 {
 		return nil, fmt.Errorf("%w: k is %d, must not be negative", ErrQuery, k)
 	}
-	if by.Query == nil && by.Known == nil && slices.ContainsFunc(keys, func(key SortKey) bool { return key.Field == "" }) {
-		return nil, fmt.Errorf("%w: a key wants the score, and the Scorer has neither Query nor Known", ErrQuery)
+	if scorer.Query == nil && scorer.Known == nil && slices.ContainsFunc(keys, func(key SortKey) bool { return key.Field == "" }) {
+		return nil, fmt.Errorf("%w: a key needs the score, and the Scorer has neither Query nor Known", ErrQuery)
 	}
 	o := &order{k: k}
 	err := x.read(func(v *view) error {
-		o.view, o.scores = v, by.Known
-		if by.Query != nil {
-			o.scores = func(nos []uint32) ([]float64, error) { return x.scores(ctx, v, *by.Query, nos) }
+		o.view, o.scores = v, scorer.Known
+		if scorer.Query != nil {
+			o.scores = func(nos []uint32) ([]float64, error) { return x.scores(ctx, v, *scorer.Query, nos) }
 		}
 		group := docGroup{locals: v.allowed(docs)}
-		group.strangers = v.strangers(docs, group.locals)
+		group.unknown = v.unknown(docs, group.locals)
 		if err := o.sort(ctx, group, keys); err != nil && !errors.Is(err, errEnough) {
 			return err
 		}
 		o.out = o.out[:min(k, len(o.out))]
-		return then(o)
+		return nil
 	})
 	if err != nil {
 		return nil, err
@@ -64,31 +58,50 @@ func (x *Index) order(ctx context.Context, keys []SortKey, docs *roaring.Bitmap,
 	return o.out, nil
 }
 
-// Scorer says what the scores of documents are: their BM25 for Query, or else what Known returns,
-// in the order of nos. Known must not use the index, which is being read.
+// Scorer gives documents their scores: their BM25 for Query, or else what Known returns in the
+// order of nos. Known must not use the index.
 type Scorer struct {
 	Query *Query
 	Known func(nos []uint32) ([]float64, error)
 }
 
+// unknown returns the documents of docs (nil: none) that are in no segment; locals has those that
+// are.
+func (v *view) unknown(docs *roaring.Bitmap, locals []*roaring.Bitmap) *roaring.Bitmap {
+	known := roaring.New()
+	if docs == nil {
+		return known
+	}
+	n := uint64(0)
+	for _, l := range locals {
+		n += l.GetCardinality()
+	}
+	if n == docs.GetCardinality() { // all are known
+		return known
+	}
+	for i, s := range v.segments {
+		s.addNumbers(known, locals[i])
+	}
+	return roaring.AndNot(docs, known)
+}
+
 // errEnough ends an order that has its k documents.
 var errEnough = errors.New("enough")
 
-// docGroup is a set of documents: local numbers by segment, and the numbers of those in no segment.
+// docGroup is a set of documents. Nil bitmaps are empty.
 type docGroup struct {
-	locals    []*roaring.Bitmap // nil where there are none
-	strangers *roaring.Bitmap   // nil where there are none
+	locals  []*roaring.Bitmap // by segment: local numbers
+	unknown *roaring.Bitmap   // numbers of documents in no segment
 }
 
-// size counts the documents.
 func (g docGroup) size() (n int) {
 	for _, l := range g.locals {
 		if l != nil {
 			n += int(l.GetCardinality())
 		}
 	}
-	if g.strangers != nil {
-		n += int(g.strangers.GetCardinality())
+	if g.unknown != nil {
+		n += int(g.unknown.GetCardinality())
 	}
 	return n
 }
@@ -104,12 +117,12 @@ func (g *docGroup) add(other docGroup) {
 			g.locals[i].Or(l)
 		}
 	}
-	if other.strangers != nil {
-		g.strangers.Or(other.strangers)
+	if other.unknown != nil {
+		g.unknown.Or(other.unknown)
 	}
 }
 
-// order is one Order under way.
+// order is a running Order.
 type order struct {
 	view   *view
 	k      int
@@ -117,7 +130,8 @@ type order struct {
 	out    []uint32
 }
 
-// sort appends the documents of a group in the order of keys; errEnough once there are k.
+// sort appends the documents of a group in the order of keys. It returns errEnough once there are
+// k.
 func (o *order) sort(ctx context.Context, g docGroup, keys []SortKey) error {
 	if len(keys) == 0 {
 		if o.out = append(o.out, o.numbers(g)...); len(o.out) >= o.k {
@@ -128,20 +142,20 @@ func (o *order) sort(ctx context.Context, g docGroup, keys []SortKey) error {
 	if keys[0].Field == "" {
 		return o.byScore(ctx, g, keys)
 	}
-	left := docGroup{locals: make([]*roaring.Bitmap, len(g.locals)), strangers: g.strangers}
+	left := docGroup{locals: make([]*roaring.Bitmap, len(g.locals)), unknown: g.unknown}
 	for i, l := range g.locals {
 		if l != nil {
 			left.locals[i] = l.Clone()
 		}
 	}
 	w := walk{order: o, field: keys[0].Field, desc: keys[0].Desc, ties: ties{order: o, rest: keys[1:]}, left: left}
-	for _, f := range []func(context.Context) error{
-		func(ctx context.Context) error { return w.prefixes(ctx, termNumber, 0, 0, w.left.locals, math.MaxInt) },
-		func(ctx context.Context) error { return w.prefixes(ctx, termDate, 0, 0, w.left.locals, math.MaxInt) },
-		func(ctx context.Context) error { return w.terms(ctx, all(termBool), w.left.locals) },
-		func(ctx context.Context) error { return w.terms(ctx, all(termString), w.left.locals) },
-	} {
-		if err := f(ctx); err != nil {
+	for _, kind := range []byte{termNumber, termDate} {
+		if err := w.prefixes(ctx, kind, 0, 0, left.locals, math.MaxInt); err != nil {
+			return err
+		}
+	}
+	for _, kind := range []byte{termBool, termString} {
+		if err := w.terms(ctx, termRange{[]byte{kind}, []byte{kind + 1}}, left.locals); err != nil {
 			return err
 		}
 	}
@@ -151,17 +165,17 @@ func (o *order) sort(ctx context.Context, g docGroup, keys []SortKey) error {
 	return w.ties.end(ctx)
 }
 
-// ties are the groups of documents that a key leaves equal, in its order. A field's terms are
-// looked through for all of them together: one by one that would be once for each group.
+// ties are the groups of documents that a key leaves equal, in its order. They are sorted by the
+// other keys together, so that a field's terms are read once for all of them.
 type ties struct {
 	order *order
-	rest  []SortKey // the keys that are left
+	rest  []SortKey // the other keys
 	whole [][]uint32
 	n     int      // documents in whole, all of which are among the first k
-	equal docGroup // those of whole that are not alone in their group
+	equal docGroup // those of whole in groups of several
 }
 
-// add takes the next group. Of one that goes beyond the first k only these are put in order.
+// add adds the next group. One that goes beyond the first k is sorted at once.
 func (t *ties) add(ctx context.Context, g docGroup) error {
 	n := g.size()
 	if n == 0 {
@@ -179,7 +193,7 @@ func (t *ties) add(ctx context.Context, g docGroup) error {
 	t.whole, t.n = append(t.whole, t.order.numbers(g)), t.n+n
 	if n > 1 {
 		if t.equal.locals == nil {
-			t.equal = docGroup{locals: make([]*roaring.Bitmap, len(g.locals)), strangers: roaring.New()}
+			t.equal = docGroup{locals: make([]*roaring.Bitmap, len(g.locals)), unknown: roaring.New()}
 		}
 		t.equal.add(g)
 	}
@@ -189,7 +203,7 @@ func (t *ties) add(ctx context.Context, g docGroup) error {
 	return nil
 }
 
-// end appends the groups that were taken; errEnough once there are k.
+// end appends the groups that were added. It returns errEnough once there are k.
 func (t *ties) end(ctx context.Context) error {
 	place := map[uint32]int{}
 	if n := t.equal.size(); n > 0 {
@@ -213,11 +227,11 @@ func (t *ties) end(ctx context.Context) error {
 	return nil
 }
 
-// numbers returns the document numbers of a group, in order.
+// numbers returns the document numbers of a group in order.
 func (o *order) numbers(g docGroup) []uint32 {
 	all := roaring.New()
-	if g.strangers != nil {
-		all.Or(g.strangers)
+	if g.unknown != nil {
+		all.Or(g.unknown)
 	}
 	for i, l := range g.locals {
 		if l != nil {
@@ -262,9 +276,9 @@ func (o *order) byScore(ctx context.Context, g docGroup, keys []SortKey) error {
 	return t.end(ctx)
 }
 
-// group makes a group of documents by their numbers.
+// group returns documents as a group.
 func (o *order) group(nos []uint32) docGroup {
-	g := docGroup{locals: make([]*roaring.Bitmap, len(o.view.segments)), strangers: roaring.New()}
+	g := docGroup{locals: make([]*roaring.Bitmap, len(o.view.segments)), unknown: roaring.New()}
 nos:
 	for _, no := range nos {
 		for i, s := range o.view.segments {
@@ -276,18 +290,18 @@ nos:
 				continue nos
 			}
 		}
-		g.strangers.Add(no)
+		g.unknown.Add(no)
 	}
 	return g
 }
 
-// orderFew is how many documents may have a prefix for their values to be looked at one by one:
-// each longer prefix costs an iterator in every segment, which for the last documents of a walk is
-// many times what their values are.
-var orderFew = 64
+// fewDocs is the number of documents with a prefix from which on longer prefixes are followed;
+// fewer documents have their values read at once. A longer prefix takes an iterator in every
+// segment.
+var fewDocs = 64
 
-// fewTerms is how many values these documents may have between them: each may have a long list.
-const fewTerms = 4096
+// maxFewTerms bounds the values read at once, as each document may have a long list of them.
+const maxFewTerms = 4096
 
 // walk goes through the values of a field in order.
 type walk struct {
@@ -295,37 +309,35 @@ type walk struct {
 	field string
 	desc  bool
 	ties  ties
-	left  docGroup // documents that no value has been met of
+	left  docGroup // documents without a value so far
 }
 
-// prefixes goes through the numbers or dates that docs have and that begin with a prefix of n
-// bytes; under is how many documents have one.
+// prefixes goes through the numbers or dates of docs that begin with a prefix of n bytes, which
+// under documents have.
 func (w *walk) prefixes(ctx context.Context, kind byte, n byte, prefix uint64, docs []*roaring.Bitmap, under int) error {
-	if under <= orderFew {
+	if under <= fewDocs {
 		first, end := appendPrefix([]byte{kind, 8}, n, prefix), appendPrefix([]byte{kind, 8}, n, prefix+1)
 		if prefix+1 == 1<<(8*n) {
 			end = []byte{kind, 9}
 		}
-		found, ok, err := w.find(ctx, termRange{first, end}, docs, fewTerms)
+		found, ok, err := w.find(ctx, termRange{first, end}, docs, maxFewTerms)
 		if err != nil {
 			return err
 		}
 		if ok {
-			return w.meetAll(ctx, found)
+			return w.takeAll(ctx, found)
 		}
 	}
 	if n == 7 && kind == termNumber && wide(prefix<<8) {
 		return w.wide(ctx, prefix, docs)
 	}
 	var children [256][]*roaring.Bitmap
-	var below [256]int // documents, those that are not in docs too
+	var below [256]int // documents, also those not in docs
 	for i, s := range w.order.view.segments {
 		if docs[i] == nil || docs[i].IsEmpty() {
 			continue
 		}
-		first := appendPrefix([]byte{kind, n + 1}, n, prefix)
-		r := termRange{append(slices.Clone(first), 0), append(slices.Clone(first), 0xff, 0xff)}
-		err := s.eachValue(ctx, w.field, []termRange{r}, func(term string, have termDocs) error {
+		err := s.eachValue(ctx, w.field, []termRange{childTerms(kind, n, prefix)}, func(term string, have termDocs) error {
 			b := term[len(term)-1]
 			below[b] += have.len()
 			if have := have.in(docs[i], nil); have != nil {
@@ -359,18 +371,18 @@ func (w *walk) prefixes(ctx context.Context, kind byte, n byte, prefix uint64, d
 			if err := w.prefixes(ctx, kind, n+1, next, child, below[b]); err != nil {
 				return err
 			}
-		} else if err := w.meet(ctx, child); err != nil {
+		} else if err := w.take(ctx, child); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// wide goes through the numbers that docs have and that begin with a prefix of seven bytes, where
-// each eighth byte, that of a float64, is followed by those that tell its integers apart.
+// wide goes through the numbers of docs that begin with a prefix of seven bytes where the eighth
+// byte is followed by two that distinguish the integers of one float64.
 func (w *walk) wide(ctx context.Context, prefix uint64, docs []*roaring.Bitmap) error {
 	edge := func(b int) []byte { return appendPrefix([]byte{termNumber, 8}, 8, prefix<<8+uint64(b)) }
-	var there [256]bool
+	var present [256]bool
 	for i, s := range w.order.view.segments {
 		if docs[i] == nil || docs[i].IsEmpty() {
 			continue
@@ -379,11 +391,11 @@ func (w *walk) wide(ctx context.Context, prefix uint64, docs []*roaring.Bitmap) 
 		if err != nil {
 			return err
 		}
-		for b := 0; b < 256; b++ { // from one that is there to the next
+		for b := 0; b < 256; b++ { // from one that is present to the next
 			next := 256
 			err := values.each(ctx, termRange{edge(b), edge(256)}, func(term []byte) error {
 				next = int(term[9])
-				there[next] = true
+				present[next] = true
 				return errEnough
 			})
 			if err != nil && !errors.Is(err, errEnough) {
@@ -392,12 +404,12 @@ func (w *walk) wide(ctx context.Context, prefix uint64, docs []*roaring.Bitmap) 
 			b = next
 		}
 	}
-	for at := range there {
+	for at := range present {
 		b := at
 		if w.desc {
 			b = 255 - at
 		}
-		if there[b] {
+		if present[b] {
 			if err := w.terms(ctx, termRange{edge(b), edge(b + 1)}, docs); err != nil {
 				return err
 			}
@@ -406,31 +418,20 @@ func (w *walk) wide(ctx context.Context, prefix uint64, docs []*roaring.Bitmap) 
 	return nil
 }
 
-// appendPrefix appends the n low bytes of prefix, the highest first.
-func appendPrefix(dst []byte, n byte, prefix uint64) []byte {
-	for i := int(n) - 1; i >= 0; i-- {
-		dst = append(dst, byte(prefix>>(8*i)))
-	}
-	return dst
-}
-
-// all is the range of the terms that begin with a byte.
-func all(kind byte) termRange { return termRange{[]byte{kind}, []byte{kind + 1}} }
-
-// terms goes through the values of a range of terms that those of docs have which are left.
+// terms goes through the values in a range that documents of docs have, as far as they are left.
 func (w *walk) terms(ctx context.Context, r termRange, docs []*roaring.Bitmap) error {
 	found, _, err := w.find(ctx, r, docs, math.MaxInt)
 	if err != nil {
 		return err
 	}
-	return w.meetAll(ctx, found)
+	return w.takeAll(ctx, found)
 }
 
-// find returns the values of a range of terms that those of docs have which are left, and who has
-// each; false where more than most terms would have to be looked at.
+// find returns the values in a range that documents of docs have, as far as they are left, with
+// these documents. ok is false if it would have to read more than most terms.
 func (w *walk) find(ctx context.Context, r termRange, docs []*roaring.Bitmap, most int) (found map[string][]*roaring.Bitmap, ok bool, err error) {
 	found = map[string][]*roaring.Bitmap{}
-	looked := 0
+	read := 0
 	for i, s := range w.order.view.segments {
 		left := w.left.locals[i]
 		if docs[i] == nil || docs[i].IsEmpty() || left == nil || left.IsEmpty() {
@@ -438,15 +439,15 @@ func (w *walk) find(ctx context.Context, r termRange, docs []*roaring.Bitmap, mo
 		}
 		wanted := roaring.And(docs[i], left)
 		var bits docBits
-		if wanted.GetCardinality() > uint64(orderFew) {
+		if wanted.GetCardinality() > uint64(fewDocs) {
 			bits = bitsOf(wanted, len(s.nos))
 		}
 		err := s.eachValue(ctx, w.field, []termRange{r}, func(term string, have termDocs) error {
-			if looked++; looked > most {
+			if read++; read > most {
 				return errEnough
 			}
-			meant := have.in(wanted, bits)
-			if meant == nil {
+			matching := have.in(wanted, bits)
+			if matching == nil {
 				return nil
 			}
 			docs := found[term]
@@ -454,7 +455,7 @@ func (w *walk) find(ctx context.Context, r termRange, docs []*roaring.Bitmap, mo
 				docs = make([]*roaring.Bitmap, len(w.left.locals))
 				found[term] = docs
 			}
-			docs[i] = meant
+			docs[i] = matching
 			if len(found) > MaxFacetValues {
 				return tooManyValues(w.field, MaxFacetValues)
 			}
@@ -470,28 +471,27 @@ func (w *walk) find(ctx context.Context, r termRange, docs []*roaring.Bitmap, mo
 	return found, true, nil
 }
 
-// meetAll meets the documents of values in the order of these.
-func (w *walk) meetAll(ctx context.Context, found map[string][]*roaring.Bitmap) error {
-	names := slices.Sorted(maps.Keys(found))
+// takeAll takes the documents of values in the order of the values.
+func (w *walk) takeAll(ctx context.Context, found map[string][]*roaring.Bitmap) error {
+	terms := slices.Sorted(maps.Keys(found))
 	if w.desc {
-		slices.Reverse(names)
+		slices.Reverse(terms)
 	}
-	for _, term := range names {
-		if err := w.meet(ctx, found[term]); err != nil {
+	for _, term := range terms {
+		if err := w.take(ctx, found[term]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// meet takes the documents of one value out of what is left; the other keys sort them.
-func (w *walk) meet(ctx context.Context, docs []*roaring.Bitmap) error {
-	g := docGroup{locals: docs}
+// take removes the documents of one value from what is left, to be sorted by the other keys.
+func (w *walk) take(ctx context.Context, docs []*roaring.Bitmap) error {
 	for i, d := range docs {
 		if d != nil {
 			d.And(w.left.locals[i])
 			w.left.locals[i].AndNot(d)
 		}
 	}
-	return w.ties.add(ctx, g)
+	return w.ties.add(ctx, docGroup{locals: docs})
 }

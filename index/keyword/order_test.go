@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -65,9 +64,9 @@ func TestOrderEqualsSorting(t *testing.T) {
 		apply(t, x, uint64(round+1), entries...)
 	}
 	q := Query{Text: "one two"}
-	defer func(few int) { orderFew = few }(orderFew)
+	defer func(few int) { fewDocs = few }(fewDocs)
 	for range 300 {
-		orderFew = []int{0, 5, 64}[r.IntN(3)]
+		fewDocs = []int{0, 5, 64}[r.IntN(3)]
 		set := roaring.New()
 		for range r.IntN(200) {
 			set.Add(r.Uint32N(310)) // some are not there
@@ -121,38 +120,7 @@ func TestOrderEqualsSorting(t *testing.T) {
 		if err != nil || !slices.Equal(got, want) {
 			t.Fatalf("Order(%+v, %d of %d) = %v, %v\nwant %v", keys, k, set.GetCardinality(), got, err, want)
 		}
-		ordered, err := x.OrderWithValues(context.Background(), keys, set, k, by)
-		if err != nil || len(ordered) != len(want) {
-			t.Fatalf("OrderWithValues(%+v, %d of %d) = %d, %v, want %d", keys, k, set.GetCardinality(), len(ordered), err, len(want))
-		}
-		for i, o := range ordered {
-			values := make([]*filter.Value, len(keys))
-			for j, key := range keys {
-				if key.Field == "" {
-					values[j] = &filter.Value{Kind: filter.Number, Num: score[o.No]}
-				} else if v, place := first(docs[o.No][key.Field], key.Desc); place < 4 {
-					v.Str = v.Key()
-					values[j] = &v
-				}
-			}
-			if o.No != want[i] || !reflect.DeepEqual(o.Values, values) {
-				t.Fatalf("OrderWithValues(%+v, %d of %d)[%d] = %s, want %s", keys, k, set.GetCardinality(), i, told(o), told(Ordered{want[i], values}))
-			}
-		}
 	}
-}
-
-// told writes what a document is ordered by.
-func told(o Ordered) string {
-	out := fmt.Sprint(o.No)
-	for _, v := range o.Values {
-		if v == nil {
-			out += " none"
-		} else {
-			out += " " + v.String()
-		}
-	}
-	return out
 }
 
 // TestFacetsEqualCounting compares Facets with a count over the documents' own values.
@@ -284,7 +252,7 @@ func randomRange(r *rand.Rand) (out Range) {
 // TestScoreOfMany scores more documents than are scored at a time.
 func TestScoreOfMany(t *testing.T) {
 	x := openTemp(t, Options{})
-	entries := make([]Entry, scoreChunk+10)
+	entries := make([]Entry, chunkDocs+10)
 	nos := make([]uint32, len(entries))
 	for i := range entries {
 		entries[i] = Entry{No: uint32(i), Text: []Field{{"text", []string{"one", "two", "one two"}[i%3]}}}
@@ -295,9 +263,9 @@ func TestScoreOfMany(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	last, err := x.Score(context.Background(), Query{Text: "one"}, nos[scoreChunk-5:])
-	if err != nil || !slices.Equal(all[scoreChunk-5:], last) || all[0] == 0 || all[1] != 0 || slices.Max(last) == 0 {
-		t.Errorf("the last of all have the scores %v, alone %v, %v", all[scoreChunk-5:], last, err)
+	last, err := x.Score(context.Background(), Query{Text: "one"}, nos[chunkDocs-5:])
+	if err != nil || !slices.Equal(all[chunkDocs-5:], last) || all[0] == 0 || all[1] != 0 || slices.Max(last) == 0 {
+		t.Errorf("the last of all have the scores %v, alone %v, %v", all[chunkDocs-5:], last, err)
 	}
 }
 
@@ -306,9 +274,6 @@ func TestOrderOfWhat(t *testing.T) {
 	apply(t, x, 1, Entry{No: 3, Values: map[string]any{"p": 2.0}}, Entry{No: 5, Values: map[string]any{"p": 1.0}}, Entry{No: 7})
 	if got, err := x.Order(t.Context(), []SortKey{{"p", false}}, nil, 10, Scorer{}); err != nil || !slices.Equal(got, []uint32{5, 3, 7}) {
 		t.Errorf("Order of all = %v, %v, want 5, 3, 7", got, err)
-	}
-	if got, err := x.OrderWithValues(t.Context(), []SortKey{{"p", false}}, nil, 2, Scorer{}); err != nil || len(got) != 2 || told(got[0]) != "5 1" || told(got[1]) != "3 2" {
-		t.Errorf("OrderWithValues of all = %v, %v, want 5 with 1 and 3 with 2", got, err)
 	}
 	if _, err := x.Order(t.Context(), []SortKey{{"p", false}}, nil, -1, Scorer{}); !errors.Is(err, ErrQuery) {
 		t.Errorf("negative k: %v, want ErrQuery", err)

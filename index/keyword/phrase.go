@@ -2,86 +2,89 @@ package keyword
 
 import (
 	"context"
-	"hash/maphash"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/RoaringBitmap/roaring/v2"
 	segment "github.com/blevesearch/scorch_segment_api/v2"
+
+	"searchd/index/keyword/analysis"
 )
 
-// maxPhraseTerms of a phrase count.
+// maxPhraseTerms is the number of terms at which phrases are cut.
 const maxPhraseTerms = 256
 
-// Phrase is an analysed sequence of words, stop words too. A word with parts, such as iPhone15 or
-// wi-fi, stands for itself or for its parts one after another.
+// Phrase is an analysed sequence of words, including stop words. A word with parts, such as
+// iPhone15 or wi-fi, stands for itself or for its parts in sequence.
 type Phrase struct {
 	steps []step   // by from
-	end   int      // the place behind the last step
-	pairs []string // of characters, where scripts are in pairs; the steps are the characters
+	end   int      // the position after the last step
+	pairs []string // of characters, in scripts that have them; the steps are the single characters
 }
 
-// step is a term from one place of a phrase to another one, which has the same distance in texts.
-// Places count from 0.
+// step is a term that takes the positions [from, to) of a phrase.
 type step struct {
-	term, word string // see token
+	term, word string // see analysis.Token
 	from, to   int
 }
 
-func (s step) hash() uint64 { return maphash.String(placesSeed, s.term) }
+// Phrase analyses text as a phrase. A name with signs that its words lack is one term: C++ is not
+// C.
+func (x *Index) Phrase(text string) Phrase { return newPhrase(x.analyzer, text) }
 
-// wordHash is the hash of the word of a term.
-func wordHash(term, word string) uint64 {
-	if word == "" {
-		word = term
-	}
-	return maphash.String(placesSeed, word)
-}
-
-// Phrase analyses text as a phrase. Of names that have signs before or behind their words, or &, it
-// has the whole and not the words: C++ is not C.
-func (x *Index) Phrase(text string) Phrase { return x.analyzer.phrase(text) }
-
-func (a analyzer) phrase(text string) Phrase {
+func newPhrase(a *analysis.Analyzer, text string) Phrase {
 	var p Phrase
-	first, whole := 0, 0 // bytes of text to which the last such name goes
-	a.each(text, func(t token) bool {
-		switch {
-		case t.start < whole:
-			return true
-		case t.pair:
-			p.pairs = append(p.pairs, t.term)
-			return true
+	first, nameEnd := 0, 0
+	for t := range a.Tokens(text) {
+		if t.Start < nameEnd {
+			continue
 		}
-		if t.kind == nameTerm && hasSigns(t.term) {
-			whole = t.end
+		if t.Pair {
+			p.pairs = append(p.pairs, t.Term)
+			continue
+		}
+		if t.Kind == analysis.Name && analysis.HasSigns(t.Term) {
+			nameEnd = t.End
 		}
 		if len(p.steps) == 0 {
-			first = t.position
+			first = t.Position
 		}
-		p.steps = append(p.steps, step{t.term, t.word, t.position - first, t.next - first})
-		p.end = max(p.end, t.next-first)
-		return len(p.steps) < maxPhraseTerms
-	})
+		p.steps = append(p.steps, step{t.Term, t.Word, t.Position - first, t.Next - first})
+		p.end = max(p.end, t.Next-first)
+		if len(p.steps) == maxPhraseTerms {
+			break
+		}
+	}
 	slices.SortStableFunc(p.steps, func(a, b step) int { return a.from - b.from })
 	return p
 }
 
-// hasSigns says whether the words of a name lack signs that it begins or ends with, or an &.
-func hasSigns(name string) bool {
-	first, _ := utf8.DecodeRuneInString(name)
-	last, _ := utf8.DecodeLastRuneInString(name)
-	return notWord(first) || notWord(last) || strings.Contains(name, "&")
-}
-
-// Len is the number of terms. The index knows the documents with a phrase of one term; of longer
-// ones, those with all of the terms.
+// Len returns the number of terms. WithTerms finds the documents with a phrase of one term, and
+// candidates for a longer one.
 func (p Phrase) Len() int { return len(p.steps) }
 
-// path returns the terms of the phrase in its smallest parts, with their places as positions.
-func (p Phrase) path() (out []Token) {
+// terms returns the distinct terms.
+func (p Phrase) terms() []string {
+	all := map[string]bool{}
+	for _, s := range p.steps {
+		all[s.term] = true
+	}
+	return slices.Sorted(maps.Keys(all))
+}
+
+// key identifies the phrase.
+func (p Phrase) key() string {
+	var b strings.Builder
+	for _, s := range p.steps {
+		fmt.Fprintf(&b, "%s\x00%d\x00%d\x00", s.term, s.from, s.to)
+	}
+	return b.String()
+}
+
+// smallest returns the terms of the smallest parts of the phrase with their positions in it.
+func (p Phrase) smallest() (out []Token) {
 	for at := 0; at < p.end; {
 		next := p.end
 		var smallest step
@@ -91,17 +94,18 @@ func (p Phrase) path() (out []Token) {
 			}
 		}
 		if smallest.term != "" {
-			out = append(out, Token{Term: strings.TrimPrefix(smallest.term, commonMark), Position: at, Common: strings.HasPrefix(smallest.term, commonMark)})
+			term, stop := strings.CutPrefix(smallest.term, analysis.StopPrefix)
+			out = append(out, Token{Term: term, Position: at, Common: stop})
 		}
 		at = next
 	}
 	return out
 }
 
-// walkPhrase goes through the places of a phrase from its beginning with what begins there and
-// returns what is at its end. step returns what is behind a term from what is before it, and either
-// adds what several ways lead to.
-func walkPhrase[T any](p Phrase, begin T, behind func(before T, s step) T, either func(a, b T) T) (end T) {
+// walkPhrase carries a value along the steps of a phrase from its beginning and returns the value
+// at its end. apply returns the value after a step from that before it, and either combines the
+// values of two ways to one position.
+func walkPhrase[T any](p Phrase, begin T, apply func(before T, s step) T, either func(a, b T) T) (end T) {
 	at := make([]T, p.end+1)
 	reached := make([]bool, p.end+1)
 	at[0], reached[0] = begin, true
@@ -109,7 +113,7 @@ func walkPhrase[T any](p Phrase, begin T, behind func(before T, s step) T, eithe
 		if !reached[s.from] {
 			continue
 		}
-		if v := behind(at[s.from], s); reached[s.to] {
+		if v := apply(at[s.from], s); reached[s.to] {
 			at[s.to] = either(at[s.to], v)
 		} else {
 			at[s.to], reached[s.to] = v, true
@@ -118,106 +122,94 @@ func walkPhrase[T any](p Phrase, begin T, behind func(before T, s step) T, eithe
 	return at[p.end]
 }
 
-// Held says how a text has a phrase.
+// Held tells how a text contains a phrase.
 type Held uint8
 
 const (
 	NotHeld Held = iota
 	Stemmed      // with other forms of its words: "emergency fund" in emerging funds
-	Literal      // with its words, in capitals or small letters, with accents or without
+	Literal      // with its words, whatever their case and accents
 )
 
-// Holds says of each phrase how text has it, which is analysed once. starts are where strings begin
-// that text is made of, rising and without the first: no phrase goes from one to the next. An empty
-// phrase is in every text.
+// Holds returns how text contains each phrase. The text is made of strings that begin at 0 and at
+// starts, which ascend; phrases do not go from one string to the next. Every text contains an empty
+// phrase.
 func (x *Index) Holds(text string, starts []int, phrases ...Phrase) []Held {
 	held := make([]Held, len(phrases))
-	stems, words, stemmed := x.spots(text, starts, phrases...)
+	stems, words, differ := x.occurrences(text, starts, phrases...)
 	for i, p := range phrases {
 		switch {
-		case p.Len() == 0 || p.count(words, literalsOf) > 0:
+		case p.Len() == 0 || p.count(words, wordOf) > 0:
 			held[i] = Literal
-		case stemmed && p.count(stems, stemsOf) > 0:
+		case differ && p.count(stems, termOf) > 0:
 			held[i] = Stemmed
 		}
 	}
 	return held
 }
 
-// occurrences returns how often each phrase is in text, in any form of its words, for starts see
-// Holds.
-func (x *Index) occurrences(text string, starts []int, phrases ...Phrase) []int {
-	stems, _, _ := x.spots(text, starts, phrases...)
-	n := make([]int, len(phrases))
-	for i, p := range phrases {
-		n[i] = p.count(stems, stemsOf)
-	}
-	return n
+func termOf(s step) uint64 { return termHash(s.term) }
+func wordOf(s step) uint64 { return wordHash(s.term, s.word) }
+
+// occurrences are the positions of a term in a text by the number of positions that it takes.
+type occurrences map[int]positions
+
+func (o occurrences) add(position, width int) {
+	p := o[width]
+	p.add(position)
+	o[width] = p
 }
 
-// spots has the positions of a term in a text by how many positions it takes.
-type spots map[int]positions
-
-func stemsOf(s step) uint64    { return s.hash() }
-func literalsOf(s step) uint64 { return wordHash(s.term, s.word) }
-
-// spots returns the positions of the terms of phrases in a text, and of their words, and whether
-// these differ.
-func (x *Index) spots(text string, starts []int, phrases ...Phrase) (stems, words map[uint64]spots, differ bool) {
-	stems, words = map[uint64]spots{}, map[uint64]spots{}
+// occurrences returns where text has the terms of phrases and where it has their words, by hash,
+// and whether these differ. For starts see Holds.
+func (x *Index) occurrences(text string, starts []int, phrases ...Phrase) (stems, words map[uint64]occurrences, differ bool) {
+	stems, words = map[uint64]occurrences{}, map[uint64]occurrences{}
 	gap := 0 // between strings: wider than any phrase
 	for _, p := range phrases {
 		gap = max(gap, p.end+1)
 		for _, s := range p.steps {
-			stems[stemsOf(s)], words[literalsOf(s)] = spots{}, spots{}
+			stems[termOf(s)], words[wordOf(s)] = occurrences{}, occurrences{}
 			differ = differ || s.word != ""
 		}
 	}
-	before := 0 // strings
-	x.analyzer.eachPlace(text, func(l place) {
+	before := 0 // number of strings before the place
+	x.eachPlace(text, func(l place) {
 		for before < len(starts) && starts[before] <= int(l.start) {
 			before++
 		}
-		at, ok := stems[l.term]
+		stem, ok := stems[l.term]
 		if !ok {
 			return
 		}
 		differ = differ || l.term != l.word
 		position, width := int(l.position)+before*gap, int(l.width)
-		at.add(position, width)
-		if at, ok := words[l.word]; ok {
-			at.add(position, width)
+		stem.add(position, width)
+		if word, ok := words[l.word]; ok {
+			word.add(position, width)
 		}
 	})
 	return stems, words, differ
 }
 
-func (s spots) add(position, width int) {
-	p := s[width]
-	p.add(position)
-	s[width] = p
-}
-
-// count returns at how many positions of a text the phrase ends; 0 for an empty phrase. Positions
-// are moved and met as sets: where text and phrase repeat themselves, going from each first one
-// through the terms would take the product of both lengths.
-func (p Phrase) count(at map[uint64]spots, of func(s step) uint64) int {
+// count returns the number of positions of a text where the phrase ends; 0 for an empty phrase.
+// Working on sets of positions keeps the time linear where text and phrase are repetitive.
+func (p Phrase) count(at map[uint64]occurrences, of func(s step) uint64) int {
 	if p.Len() == 0 {
 		return 0
 	}
-	return walkPhrase(p, nil, func(before positions, s step) (behind positions) {
+	return walkPhrase(p, nil, func(before positions, s step) (after positions) {
 		for width, found := range at[of(s)] {
 			if s.from > 0 {
 				found = found.and(before)
 			}
-			behind = behind.or(found.moved(width))
+			after = after.or(found.shifted(width))
 		}
-		return behind
+		return after
 	}, positions.or).len()
 }
 
-// WithTerms returns the documents that have all terms of p in one and the same of fields, none
-// meaning every text field. An empty phrase has none.
+// WithTerms returns the documents that have all terms of p in one of fields, or in one of all text
+// fields if there are none. An empty phrase has no documents.
 func (x *Index) WithTerms(ctx context.Context, p Phrase, fields []string) (*roaring.Bitmap, error) {
 	result := roaring.New()
 	if p.Len() == 0 {
@@ -233,9 +225,6 @@ func (x *Index) WithTerms(ctx context.Context, p Phrase, fields []string) (*roar
 			for _, name := range names {
 				if err := ctx.Err(); err != nil {
 					return err
-				}
-				if _, ok := s.lengths[name]; !ok {
-					continue
 				}
 				docs, err := s.withTerms(p, name)
 				if err != nil {
@@ -254,23 +243,20 @@ func (x *Index) WithTerms(ctx context.Context, p Phrase, fields []string) (*roar
 }
 
 // withTerms returns the local numbers of the documents that have all terms of p in a field, deleted
-// ones among them.
-func (s *segmentView) withTerms(p Phrase, field string) (*roaring.Bitmap, error) {
-	dict, err := s.segment.Dictionary(textPrefix + field)
-	if err != nil {
-		return nil, err
-	}
-	var pl segment.PostingsList
+// ones too.
+func (d *segmentData) withTerms(p Phrase, field string) (*roaring.Bitmap, error) {
+	var err error
 	read := func(term string) *roaring.Bitmap {
 		docs := roaring.New()
 		if err == nil {
-			if pl, err = dict.PostingsList([]byte(term), nil, pl); err == nil {
-				err = orInto(docs, pl)
+			var list segment.PostingsList
+			if list, err = d.list(field, term); err == nil {
+				err = orInto(docs, list)
 			}
 		}
 		return docs
 	}
-	var pairs *roaring.Bitmap
+	var pairs *roaring.Bitmap // nil: no pairs
 	for _, pair := range p.pairs {
 		if docs := read(pair); pairs == nil {
 			pairs = docs
@@ -285,32 +271,14 @@ func (s *segmentView) withTerms(p Phrase, field string) (*roaring.Bitmap, error)
 		if before != nil && before.IsEmpty() {
 			return before
 		}
-		behind := read(s.term)
+		after := read(s.term)
 		if before != nil {
-			behind.And(before)
+			after.And(before)
 		}
-		return behind
+		return after
 	}, func(a, b *roaring.Bitmap) *roaring.Bitmap { return roaring.Or(a, b) })
 	if docs == nil {
 		docs = roaring.New()
 	}
 	return docs, err
-}
-
-// addNumbers adds the document numbers of local to dst.
-func (s *segmentView) addNumbers(dst, local *roaring.Bitmap) {
-	nos := make([]uint32, 0, local.GetCardinality())
-	for it := local.Iterator(); it.HasNext(); {
-		nos = append(nos, s.nos[it.Next()])
-	}
-	dst.AddMany(nos)
-}
-
-// terms returns the different terms of a phrase.
-func (p Phrase) terms() []string {
-	all := map[string]bool{}
-	for _, s := range p.steps {
-		all[s.term] = true
-	}
-	return slices.Sorted(maps.Keys(all))
 }

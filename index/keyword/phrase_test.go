@@ -2,6 +2,7 @@ package keyword
 
 import (
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -21,8 +22,8 @@ func TestHolds(t *testing.T) {
 		{"gap", "standard", "red wall", "A red brick wall.", false},
 		{"repeated", "standard", "ha ha yes", "ha ha ha yes", true},
 		{"repeated too little", "standard", "ha ha ha ha", "ha ha ha yes", false},
-		{"across pieces of a long text", "standard", "alpha omega", long("alpha", pieceBytes) + "omega", true},
-		{"not across pieces", "standard", "omega alpha", long("alpha", pieceBytes) + "omega", false},
+		{"across pieces of a long text", "standard", "alpha omega", long("alpha", (1<<16)) + "omega", true},
+		{"not across pieces", "standard", "omega alpha", long("alpha", (1<<16)) + "omega", false},
 		{"stop word", "en", "point of view", "my point of view", true},
 		{"another word for it", "en", "point of view", "my point any view", false},
 		{"no word for it", "en", "point of view", "my point view", false},
@@ -56,11 +57,7 @@ func TestHolds(t *testing.T) {
 		{"empty", "en", "…", "anything", true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			a, err := newAnalyzer(tc.language)
-			if err != nil {
-				t.Fatal(err)
-			}
-			x := &Index{analyzer: a}
+			x := unopened(t, tc.language)
 			if got := x.Holds(tc.text, nil, x.Phrase(tc.phrase))[0] != NotHeld; got != tc.want {
 				t.Errorf("%q in %q: %v, want %v; %+v in %+v", tc.phrase, tc.text, got, tc.want, x.Phrase(tc.phrase), x.Analyze(tc.text[max(0, len(tc.text)-80):]))
 			}
@@ -71,11 +68,7 @@ func TestHolds(t *testing.T) {
 // TestHoldsInStrings: a phrase does not go from one string of a text to the next, over pieces of a
 // long one neither.
 func TestHoldsInStrings(t *testing.T) {
-	a, err := newAnalyzer("en")
-	if err != nil {
-		t.Fatal(err)
-	}
-	x := &Index{analyzer: a}
+	x := unopened(t, "en")
 	join := func(texts ...string) (text string, starts []int) {
 		for _, s := range texts {
 			if text != "" {
@@ -98,8 +91,8 @@ func TestHoldsInStrings(t *testing.T) {
 		{"car of the house", []string{"car", "old red house"}, false},
 		{"car of the house", []string{"x", "", "car of the house"}, true},
 		{"car blue", []string{"car", "car blue"}, true},
-		{"alpha omega", []string{long("alpha", pieceBytes), "omega"}, false},
-		{"alpha omega", []string{"x", long("alpha", pieceBytes) + "omega"}, true},
+		{"alpha omega", []string{long("alpha", (1 << 16)), "omega"}, false},
+		{"alpha omega", []string{"x", long("alpha", (1<<16)) + "omega"}, true},
 		{"red", []string{"blue", "red"}, true},
 	} {
 		text, starts := join(tc.texts...)
@@ -112,11 +105,7 @@ func TestHoldsInStrings(t *testing.T) {
 // TestHoldsInRepetitions: a text and phrases that repeat a word take a time like the length of the
 // text, not like that times the lengths of the phrases.
 func TestHoldsInRepetitions(t *testing.T) {
-	a, err := newAnalyzer("en")
-	if err != nil {
-		t.Fatal(err)
-	}
-	x := &Index{analyzer: a}
+	x := unopened(t, "en")
 	text := "end " + long("word", 2<<20)
 	phrases := make([]Phrase, 16)
 	for i := range phrases {
@@ -151,11 +140,7 @@ func TestHoldsAgain(t *testing.T) {
 	languages := []string{"en", "de", "cjk", "standard"}
 	indexes := map[string]*Index{}
 	for _, l := range languages {
-		a, err := newAnalyzer(l)
-		if err != nil {
-			t.Fatal(err)
-		}
-		indexes[l] = &Index{analyzer: a}
+		indexes[l] = unopened(t, l)
 	}
 	held := 0
 	for range 300 {
@@ -181,8 +166,7 @@ func TestHoldsAgain(t *testing.T) {
 
 // holdsSlowly is Holds of a text that is one string, in any form of the words.
 func holdsSlowly(x *Index, text string, p Phrase) bool {
-	var tokens []token
-	x.analyzer.each(text, func(t token) bool { tokens = append(tokens, t); return true })
+	tokens := slices.Collect(x.analyzer.Tokens(text))
 	var from func(place, position int, anywhere bool) bool
 	from = func(place, position int, anywhere bool) bool {
 		if place == p.end {
@@ -190,7 +174,7 @@ func holdsSlowly(x *Index, text string, p Phrase) bool {
 		}
 		for _, s := range p.steps {
 			for _, t := range tokens {
-				if s.from == place && t.term == s.term && (anywhere || t.position == position) && from(s.to, t.next, false) {
+				if s.from == place && t.Term == s.term && (anywhere || t.Position == position) && from(s.to, t.Next, false) {
 					return true
 				}
 			}
@@ -200,30 +184,8 @@ func holdsSlowly(x *Index, text string, p Phrase) bool {
 	return p.Len() == 0 || from(0, 0, true)
 }
 
-func TestPlacesAreBounded(t *testing.T) {
-	c := kept[placesKey, []place]{budget: placesBudget}
-	all := make([]place, placesMost)
-	for i := range uint64(100) {
-		c.put(placesKey{text: i}, all, placesMost*placeBytes)
-		if _, ok := c.get(placesKey{text: i}); !ok {
-			t.Fatalf("text %d is not kept", i)
-		}
-		if n := (len(c.now) + len(c.before)) * placesMost * placeBytes; n > placesBudget {
-			t.Fatalf("%d bytes are kept", n)
-		}
-	}
-	c.get(placesKey{text: 99})
-	if _, ok := c.get(placesKey{text: 0}); ok {
-		t.Error("the first is kept")
-	}
-}
-
 func BenchmarkHolds(b *testing.B) {
-	a, err := newAnalyzer("en")
-	if err != nil {
-		b.Fatal(err)
-	}
-	x := &Index{analyzer: a}
+	x := unopened(b, "en")
 	p := x.Phrase("red brick wall")
 	text := strings.Repeat("The reader has seen a wall, and bricks; none of them were red, he says. ", 170)
 	b.Run("first", func(b *testing.B) {

@@ -5,7 +5,10 @@ import (
 	"slices"
 )
 
-// positions is a set of positions as runs, rising and apart.
+// span is the positions in [start, end).
+type span struct{ start, end int }
+
+// positions is a set of positions as spans that ascend and do not touch.
 type positions []span
 
 // add adds a position that is not below any other.
@@ -17,7 +20,7 @@ func (p *positions) add(at int) {
 	*p = append(*p, span{at, at + 1})
 }
 
-// and returns the positions of both sets.
+// and returns the positions in both sets.
 func (p positions) and(other positions) (out positions) {
 	for len(p) > 0 && len(other) > 0 {
 		if from, to := max(p[0].start, other[0].start), min(p[0].end, other[0].end); from < to {
@@ -32,7 +35,7 @@ func (p positions) and(other positions) (out positions) {
 	return out
 }
 
-// or returns the positions of either set.
+// or returns the positions in either set.
 func (p positions) or(other positions) (out positions) {
 	if len(p) == 0 || len(other) == 0 {
 		return append(p, other...)
@@ -49,16 +52,16 @@ func (p positions) or(other positions) (out positions) {
 	return out
 }
 
-// moved returns the positions that are so many behind.
-func (p positions) moved(by int) positions {
+// shifted returns the positions moved by n.
+func (p positions) shifted(n int) positions {
 	out := make(positions, len(p))
 	for i, s := range p {
-		out[i] = span{s.start + by, s.end + by}
+		out[i] = span{s.start + n, s.end + n}
 	}
 	return out
 }
 
-// len returns how many positions there are.
+// len returns the number of positions.
 func (p positions) len() (n int) {
 	for _, s := range p {
 		n += s.end - s.start

@@ -10,24 +10,19 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/RoaringBitmap/roaring/v2"
-	segment "github.com/blevesearch/scorch_segment_api/v2"
+	"searchd/index/keyword/analysis"
 )
 
+// Bounds on a query.
 const (
-	// MaxTerms is the number of different terms of a query that count: of more, the rarest.
-	MaxTerms = 64
-	// maxAnalyzed is the number of different terms of a query that are looked at.
-	maxAnalyzed = 512
-	// maxFields is the number of fields that a query can name.
-	maxFields = 64
-	// maxWeight of a field.
-	maxWeight = 10_000
-	// maxQueryBytes of a query are analysed.
-	maxQueryBytes = 32 << 10
+	MaxTerms      = 64       // distinct terms that count; of more, the rarest
+	maxQueryTerms = 512      // distinct terms that are looked up
+	maxFields     = 64       // named fields
+	maxWeight     = 10_000   // of a field
+	maxQueryBytes = 32 << 10 // analysed
 )
 
-// Operator says which documents a query finds.
+// Operator tells which documents a query finds.
 type Operator uint8
 
 const (
@@ -35,97 +30,74 @@ const (
 	And                 // those with all of the terms, each in any of the fields
 )
 
-// String returns "or" or "and".
-func (o Operator) String() string {
-	switch o {
-	case Or:
-		return "or"
-	case And:
-		return "and"
-	default:
-		return fmt.Sprintf("Operator(%d)", uint8(o))
-	}
-}
-
-// ParseOperator reads "or" or "and"; "" is Or.
-func ParseOperator(s string) (Operator, error) {
-	switch s {
-	case "", "or":
-		return Or, nil
-	case "and":
-		return And, nil
-	}
-	return Or, fmt.Errorf("%w: operator is %.100q, allowed are or, and", ErrQuery, s)
-}
-
-// FieldWeight names a text field to search. Weight multiplies how often terms occur in it, and its
-// length; 0 means 1.
+// FieldWeight names a text field to search. Weight multiplies the frequencies of terms in it, and
+// its length; 0 means 1.
 type FieldWeight struct {
 	Name   string
 	Weight float64
 }
 
-// Query is what to search for. Text is plain text: no character in it has a meaning of its own.
+// Query is what to search for. Text is plain text without any syntax.
 type Query struct {
 	Text     string
 	Fields   []FieldWeight              // none: every text field, each with its Weight
 	Weight   func(field string) float64 // of a field where Fields is empty; nil: 1
 	Operator Operator
 
-	Synonyms *Synonyms // of words of Text; nil: none
-	Exact    []string  // words of Text that are read as no others
-	Texts    Texts     // by which synonyms of several words are found as phrases; nil: where they occur, however far apart, and no word is read apart
+	Synonyms *Synonyms // nil: none
+	Exact    []string  // words of Text without alternatives
+	Texts    Texts     // to find phrases among alternatives; nil: their words may be anywhere, and no word is split
 
-	Global *Statistics // of the query in all indexes that the documents are spread over; nil: they are all in this one
+	Global *Statistics // of all indexes that the documents are spread over; nil: only of this one
 }
 
-// plan is a Query on one view: its terms with their statistics and the formula of the ranking.
+// plan is a Query on one view: its terms with their statistics and postings.
 type plan struct {
 	view     *view
 	docs     uint64 // N
-	global   bool   // the statistics are of other indexes, too
+	global   bool   // df is that of several indexes
 	fields   []FieldWeight
 	operator Operator
 	terms    []planTerm
-	asks     []ask            // what And asks for, in the order of from
-	need     need             // of it, what is left when the rarest terms are chosen
-	postings [][]termPostings // by segment; those that there are, in the order of terms, then fields
+	required []requirement    // of And, in the order of from
+	all      conjunction      // of required, with the terms that are kept
+	postings [][]termPostings // by segment: those that exist, in the order of terms, then fields
 	lengths  []docLengths     // by segment
 
-	// The denominator of BM25 is tf + base + slope*dl, and its numerator tf*(k1+1).
+	// BM25 of a term is weight*tf / (tf + base + slope*dl).
 	k1, base, slope float64
 }
 
 // termPostings are the postings of a term in a field.
 type termPostings struct {
+	*postings
 	term, field int // of the plan
-	list        segment.PostingsList
 	alternative int // of the term's synonym
 }
 
 type planTerm struct {
-	text    []byte
-	key     string   // by which Statistics have its df
-	name    bool     // a whole name, whose parts are terms too
-	synonym *synonym // nil: none
-	count   int      // in the query
-	df      uint64
-	own     uint64 // of df, without apart
-	apart   uint64 // documents that have it written apart alone, see breaks
+	text    string
+	key     string   // in Statistics.Terms
+	name    bool     // a name whose words are terms, too
+	synonym *synonym // nil: no alternatives
+	count   int      // occurrences in the query
+	df      uint64   // documents with the term
+	own     uint64   // of df, without those that only have it split
+	split   uint64   // documents that only have it split, see compounds
 	idf     float64
 	weight  float64 // count * idf * (k1+1)
 }
 
-// newPlan analyses q and looks its terms up.
+// newPlan analyses q and looks up its terms.
 func (x *Index) newPlan(ctx context.Context, v *view, q Query) (*plan, error) {
-	p := &plan{view: v, global: q.Global != nil, operator: q.Operator, k1: x.bm25.K1}
 	if q.Operator > And {
-		return nil, fmt.Errorf("%w: operator is %v, allowed are or, and", ErrQuery, q.Operator)
+		return nil, fmt.Errorf("%w: operator is %d, allowed are %d (Or) and %d (And)", ErrQuery, q.Operator, Or, And)
 	}
 	l, err := x.lexicon(v, q)
 	if err != nil {
 		return nil, err
 	}
+	p := &plan{view: v, global: q.Global != nil, operator: q.Operator, k1: x.bm25.K1}
 	if p.fields, err = planFields(l.fields(), q); err != nil {
 		return nil, err
 	}
@@ -133,7 +105,7 @@ func (x *Index) newPlan(ctx context.Context, v *view, q Query) (*plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.terms, p.asks = x.queryTerms(q, expansions)
+	p.terms, p.required = x.queryTerms(q, expansions)
 	docs, avgdl, err := l.documents(p.fields)
 	if err != nil {
 		return nil, err
@@ -143,7 +115,7 @@ func (x *Index) newPlan(ctx context.Context, v *view, q Query) (*plan, error) {
 		p.slope = p.k1 * x.bm25.B / avgdl
 	}
 	if p.global {
-		if err := p.counts(q.Global); err != nil {
+		if err := p.useGlobal(q.Global); err != nil {
 			return nil, err
 		}
 	}
@@ -152,80 +124,74 @@ func (x *Index) newPlan(ctx context.Context, v *view, q Query) (*plan, error) {
 	}
 	p.keepRarest(MaxTerms)
 	if p.operator == And {
-		p.need = needOf(p.asks)
+		p.all = newConjunction(p.required)
 	}
 	return p, nil
 }
 
-// planFields checks the fields of a query and fills in what is left open. all are the text fields
-// that there are.
+// planFields validates the fields of a query and fills in defaults. all are the text fields of the
+// index.
 func planFields(all []string, q Query) ([]FieldWeight, error) {
-	fields := q.Fields
-	var out []FieldWeight
+	if len(q.Fields) > maxFields {
+		return nil, fmt.Errorf("%w: %d fields, allowed are at most %d", ErrQuery, len(q.Fields), maxFields)
+	}
+	fields := slices.Clone(q.Fields)
+	for i := range fields {
+		fields[i].Weight = cmp.Or(fields[i].Weight, 1)
+	}
 	if len(fields) == 0 {
 		for _, name := range all {
 			w := 1.0
 			if q.Weight != nil {
 				w = q.Weight(name)
 			}
-			if !(w > 0 && w <= maxWeight) {
-				return nil, fmt.Errorf("%w: weight of field %.100q is %v, must be above 0 and at most %d", ErrQuery, name, w, maxWeight)
-			}
-			out = append(out, FieldWeight{name, w})
+			fields = append(fields, FieldWeight{name, w})
 		}
-		return out, nil
-	}
-	if len(fields) > maxFields {
-		return nil, fmt.Errorf("%w: %d fields, allowed are at most %d", ErrQuery, len(fields), maxFields)
 	}
 	var errs []error
 	for i, f := range fields {
-		if f.Weight == 0 {
-			f.Weight = 1
-		}
 		if !(f.Weight > 0 && f.Weight <= maxWeight) {
 			errs = append(errs, fmt.Errorf("%w: weight of field %.100q is %v, must be above 0 and at most %d", ErrQuery, f.Name, f.Weight, maxWeight))
 		}
-		if slices.ContainsFunc(fields[:i], func(g FieldWeight) bool { return g.Name == f.Name }) {
+		if len(q.Fields) > 0 && slices.ContainsFunc(fields[:i], func(g FieldWeight) bool { return g.Name == f.Name }) {
 			errs = append(errs, fmt.Errorf("%w: field %.100q is named twice", ErrQuery, f.Name))
 		}
-		out = append(out, f)
 	}
-	return out, errors.Join(errs...)
+	return fields, errors.Join(errs...)
 }
 
 // cutQuery returns the part of a text that is analysed.
 func cutQuery(text string) string {
 	if len(text) > maxQueryBytes {
-		text = text[:cutAt(text, maxQueryBytes)]
+		text = text[:analysis.CutAt(text, maxQueryBytes)]
 	}
 	return text
 }
 
-// queryTerms returns the different terms of a query in the order of their first occurrence, with
-// expansions in the place of parts of its text, and what And asks for.
-func (x *Index) queryTerms(q Query, expansions []expansion) (terms []planTerm, asks []ask) {
-	at := map[string]int{}
-	add := func(key string, term planTerm, t token) bool {
-		i, seen := at[key]
+// queryTerms returns the distinct terms of a query in the order of their first occurrence, with
+// expansions in place of parts of its text, and what And requires.
+func (x *Index) queryTerms(q Query, expansions []expansion) (terms []planTerm, required []requirement) {
+	index := map[string]int{}
+	add := func(key string, term planTerm, t analysis.Token) bool {
+		i, seen := index[key]
 		if !seen {
-			if len(terms) == maxAnalyzed {
+			if len(terms) == maxQueryTerms {
 				return false
 			}
 			i = len(terms)
-			at[key] = i
+			index[key] = i
 			term.key = cmp.Or(term.key, key)
 			terms = append(terms, term)
 		} else if term.synonym == nil {
-			terms[i].text = term.text // the query has it itself
+			terms[i].text = term.text // the query has the term itself
 		}
 		terms[i].count++
-		asks = append(asks, ask{t.position, t.next, i})
+		required = append(required, requirement{t.Position, t.Next, i})
 		return true
 	}
-	inside := 0 // an expansion that is a term already: its end
-	x.analyzer.asked(cutQuery(q.Text), func(t token) bool {
-		for len(expansions) > 0 && expansions[0].end <= t.start {
+	inside := 0 // end of an expansion that is a term already
+	for t := range x.analyzer.QueryTokens(cutQuery(q.Text)) {
+		for len(expansions) > 0 && expansions[0].end <= t.Start {
 			expansions = expansions[1:]
 		}
 		e := expansion{start: math.MaxInt}
@@ -233,82 +199,59 @@ func (x *Index) queryTerms(q Query, expansions []expansion) (terms []planTerm, a
 			e = expansions[0]
 		}
 		switch {
-		case t.end <= inside:
-			asks[len(asks)-1].to = max(asks[len(asks)-1].to, t.next)
-		case e.parts && e.start == t.start && e.end == t.end, !e.parts && e.start <= t.start && t.end <= e.end:
-			if expansions = expansions[1:]; add(e.key, planTerm{text: []byte(e.name), key: e.widest, synonym: e.synonym}, t) && !e.parts {
+		case t.End <= inside:
+			last := &required[len(required)-1]
+			last.to = max(last.to, t.Next)
+		case e.parts && e.start == t.Start && e.end == t.End, !e.parts && e.start <= t.Start && t.End <= e.end:
+			expansions = expansions[1:]
+			if add(e.key, planTerm{text: e.name, key: e.statistics, synonym: e.synonym}, t) && !e.parts {
 				inside = e.end
 			}
 		default:
-			add(t.term, planTerm{text: []byte(t.term), name: t.kind == nameTerm}, t)
+			add(t.Term, planTerm{text: t.Term, name: t.Kind == analysis.Name}, t)
 		}
-		return true
-	})
-	if q.Operator == And && !slices.ContainsFunc(terms, func(t planTerm) bool { return strings.HasPrefix(string(t.text), commonMark) }) {
-		x.analyzer.each(cutQuery(q.Text), func(t token) bool {
-			if t.kind == commonTerm {
-				asks = append(asks, ask{t.position, t.next, -1})
-			}
-			return true
-		})
 	}
-	return terms, asks
+	if q.Operator == And && !slices.ContainsFunc(terms, func(t planTerm) bool { return strings.HasPrefix(t.text, analysis.StopPrefix) }) {
+		for t := range x.analyzer.Tokens(cutQuery(q.Text)) {
+			if t.Kind == analysis.Stop {
+				required = append(required, requirement{t.Position, t.Next, noTerm})
+			}
+		}
+	}
+	return terms, required
 }
 
-// onlyTerm returns the term of a text that a query takes for exactly one, and for no stop word.
+// onlyTerm returns the term of a text that is one term of a query and not a stop word.
 func (x *Index) onlyTerm(text string) (term string, ok bool) {
 	terms, _ := x.queryTerms(Query{Text: text}, nil)
-	if len(terms) != 1 || strings.HasPrefix(string(terms[0].text), commonMark) {
+	if len(terms) != 1 || strings.HasPrefix(terms[0].text, analysis.StopPrefix) {
 		return "", false
 	}
-	return string(terms[0].text), true
+	return terms[0].text, true
 }
 
-// lookup finds the postings of every term and counts the documents that have it in at least one
-// field. With statistics of other indexes these are counted, and what no document had then, none
-// has.
+// lookup finds the postings of every term and counts its documents. With statistics of several
+// indexes they are counted already, and terms without documents are skipped.
 func (p *plan) lookup(ctx context.Context, x *Index, texts Texts) error {
-	union := roaring.New()
 	key := sync.OnceValue(func() string { return weightsKey(p.fields) })
 	for _, s := range p.view.segments {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		lengths, have := s.docLengths(p.fields, key)
-		dicts := make([]segment.TermDictionary, len(have))
-		for i, f := range have {
-			var err error
-			if dicts[i], err = s.segment.Dictionary(textPrefix + p.fields[f].Name); err != nil {
-				return err
-			}
-		}
+		marked := newDocBits(len(s.nos))
 		var lists []termPostings
 		for t := range p.terms {
 			if p.global && p.terms[t].df == 0 {
 				continue
 			}
 			before := len(lists)
-			if p.terms[t].synonym != nil {
-				var err error
-				if lists, err = p.lookupSynonym(ctx, x, s, t, have, dicts, texts, lists); err != nil {
-					return err
-				}
-			} else {
-				for i, f := range have {
-					pl, err := dicts[i].PostingsList(p.terms[t].text, nil, nil)
-					if err != nil {
-						return err
-					}
-					if pl.Count() > 0 {
-						lists = append(lists, termPostings{term: t, field: f, list: pl})
-					}
-				}
-			}
-			if p.global {
-				continue
-			}
-			if err := p.count(t, s, lists[before:], union); err != nil {
+			var err error
+			if lists, err = p.lookupTerm(ctx, x, s, t, have, texts, lists); err != nil {
 				return err
+			}
+			if !p.global {
+				p.count(t, s, lists[before:], marked)
 			}
 		}
 		p.postings = append(p.postings, lists)
@@ -317,111 +260,109 @@ func (p *plan) lookup(ctx context.Context, x *Index, texts Texts) error {
 	for t := range p.terms {
 		term := &p.terms[t]
 		if term.own = term.df; term.own == 0 {
-			term.df += term.apart
+			term.df += term.split
 		}
 		term.idf = idf(p.docs, term.df)
 		if term.synonym != nil && slices.ContainsFunc(term.synonym.alternatives, func(a alternative) bool { return a.guessed }) {
-			term.idf *= apartShare
+			term.idf *= guessedShare
 		}
 		term.weight = float64(term.count) * term.idf * (p.k1 + 1)
 	}
 	return nil
 }
 
-// count adds the documents of a segment that lists find to those that have term t. What a word is
-// written apart as does not count unless no document has the word: so the score of one that has it
-// does not depend on others.
-func (p *plan) count(t int, s *segmentView, lists []termPostings, scratch *roaring.Bitmap) error {
+// lookupTerm appends the postings of term t, or of its alternatives, in the fields that a segment
+// has to lists, field by field.
+func (p *plan) lookupTerm(ctx context.Context, x *Index, s *segmentView, t int, have []int, texts Texts, lists []termPostings) ([]termPostings, error) {
 	term := &p.terms[t]
-	var own, apart []termPostings
-	for _, l := range lists {
-		if term.synonym != nil && term.synonym.alternatives[l.alternative].without != "" {
-			apart = append(apart, l)
-		}
+	alternatives := []alternative{{text: term.text}}
+	if term.synonym != nil {
+		alternatives = term.synonym.alternatives
 	}
-	if own = lists; len(apart) > 0 {
-		own = slices.DeleteFunc(slices.Clone(lists), func(l termPostings) bool { return term.synonym.alternatives[l.alternative].without != "" })
-	}
-	n, err := s.documents(own, scratch)
-	if err != nil {
-		return err
-	}
-	term.df += n
-	n, err = s.documents(apart, scratch)
-	term.apart += n
-	return err
-}
-
-// lookupSynonym adds the postings of the alternatives of term t in the fields that a segment has to
-// lists, field by field.
-func (p *plan) lookupSynonym(ctx context.Context, x *Index, s *segmentView, t int, have []int, dicts []segment.TermDictionary, texts Texts, lists []termPostings) ([]termPostings, error) {
-	alternatives := p.terms[t].synonym.alternatives
-	phrases := make([][]*phrasePostings, len(alternatives)) // by field
 	names := make([]string, len(have))
 	for i, f := range have {
 		names[i] = p.fields[f].Name
 	}
+	phrases := make([][]*postings, len(alternatives)) // by alternative and field; nil: no phrase
 	for a, alt := range alternatives {
 		if alt.phrase.Len() > 0 {
 			var err error
-			if phrases[a], err = x.together(ctx, p.view, s, alt, names, texts); err != nil {
+			if phrases[a], err = x.phrasePostings(ctx, p.view, s, alt, names, texts); err != nil {
 				return lists, err
 			}
 		}
 	}
 	for i, f := range have {
 		for a, alt := range alternatives {
-			var pl segment.PostingsList
+			var list *postings
 			if phrases[a] != nil {
-				pl = phrases[a][i]
+				list = phrases[a][i]
 			} else {
 				var err error
-				if pl, err = dicts[i].PostingsList([]byte(alt.text), nil, nil); err != nil {
+				if list, err = s.postings(names[i], alt.text); err != nil {
 					return lists, err
 				}
-				if alt.part != "" && pl.Count() > 0 {
-					part, err := dicts[i].PostingsList([]byte(alt.part), nil, nil)
+				if alt.part != "" && len(list.docs) > 0 { // wi-fi is indexed joined and in parts, and counts once
+					part, err := s.postings(names[i], alt.part)
 					if err != nil {
 						return lists, err
 					}
-					pl = beyond{pl, part}
+					list = list.minus(part)
 				}
 			}
-			if pl.Count() > 0 {
-				lists = append(lists, termPostings{t, f, pl, a})
+			if len(list.docs) > 0 {
+				lists = append(lists, termPostings{list, t, f, a})
 			}
 		}
 	}
 	return lists, nil
 }
 
-// idf is how much a term says that df of n documents have.
+// count adds the documents of a segment to the document frequency of term t. Documents that only
+// have it split count where no document has it, so that the score of one that has it does not
+// depend on them.
+func (p *plan) count(t int, s *segmentView, lists []termPostings, marked docBits) {
+	term := &p.terms[t]
+	isSplit := func(l termPostings) bool {
+		return term.synonym != nil && term.synonym.alternatives[l.alternative].without != ""
+	}
+	term.df += s.countDocs(lists, marked, func(l termPostings) bool { return !isSplit(l) })
+	if term.synonym != nil {
+		term.split += s.countDocs(lists, marked, isSplit)
+	}
+}
+
+// countDocs returns the number of documents that are not deleted in the union of those lists that
+// include accepts. marked is empty scratch memory.
+func (s *segmentView) countDocs(lists []termPostings, marked docBits, include func(l termPostings) bool) (n uint64) {
+	if len(lists) == 1 && s.deleted == nil && include(lists[0]) {
+		return uint64(len(lists[0].docs))
+	}
+	for _, l := range lists {
+		if !include(l) {
+			continue
+		}
+		for _, doc := range l.docs {
+			if !marked.has(doc) && !s.isDeleted(doc) {
+				marked.set(doc)
+				n++
+			}
+		}
+	}
+	for _, l := range lists {
+		for _, doc := range l.docs {
+			marked.clear(doc)
+		}
+	}
+	return n
+}
+
+// idf returns the weight of a term that df of n documents have.
 func idf(n, df uint64) float64 {
 	return math.Log(1 + (float64(n)-float64(df)+0.5)/(float64(df)+0.5))
 }
 
-// documents counts the documents, deleted ones left out, of the union of lists.
-func (s *segmentView) documents(lists []termPostings, scratch *roaring.Bitmap) (uint64, error) {
-	if len(lists) == 0 {
-		return 0, nil
-	}
-	if len(lists) == 1 && s.deleted == nil {
-		return lists[0].list.Count(), nil
-	}
-	scratch.Clear()
-	for _, pl := range lists {
-		if err := orInto(scratch, pl.list); err != nil {
-			return 0, err
-		}
-	}
-	n := scratch.GetCardinality()
-	if s.deleted != nil {
-		n -= scratch.AndCardinality(s.deleted)
-	}
-	return n, nil
-}
-
-// keepRarest leaves the n terms with the highest idf, in the order of the query.
+// keepRarest drops all but the n terms with the highest idf and keeps their order.
 func (p *plan) keepRarest(n int) {
 	if len(p.terms) <= n {
 		return
@@ -430,39 +371,40 @@ func (p *plan) keepRarest(n int) {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return int(int64(p.terms[a].df) - int64(p.terms[b].df)) })
-	// A term that no document has says nothing under Or, and everything under And.
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(p.terms[a].df, p.terms[b].df) })
+	// A term that no document has does not matter for Or, and decides And.
 	if p.operator == Or {
 		order = slices.DeleteFunc(order, func(t int) bool { return p.terms[t].df == 0 })
 	}
 	order = order[:min(n, len(order))]
 	slices.Sort(order)
 	terms := make([]planTerm, len(order))
-	now := map[int]int{} // place among terms, by that before
+	renumbered := map[int]int{}
 	for i, t := range order {
-		terms[i], now[t] = p.terms[t], i
+		terms[i], renumbered[t] = p.terms[t], i
 	}
 	for s, lists := range p.postings {
 		kept := lists[:0]
 		for _, l := range lists {
-			if t, ok := now[l.term]; ok {
-				kept = append(kept, termPostings{t, l.field, l.list, l.alternative})
+			if t, ok := renumbered[l.term]; ok {
+				l.term = t
+				kept = append(kept, l)
 			}
 		}
 		p.postings[s] = kept
 	}
 	p.terms = terms
-	for i, a := range p.asks {
-		if t, ok := now[a.term]; ok {
-			p.asks[i].term = t
+	for i, r := range p.required {
+		if t, ok := renumbered[r.term]; ok {
+			p.required[i].term = t
 		} else {
-			p.asks[i].term = -1
+			p.required[i].term = noTerm
 		}
 	}
 }
 
-// score is the contribution of a term that occurs tf times (weighted) in a document of weighted
-// length dl.
+// score returns the contribution of a term that occurs tf times (weighted) in a document of
+// weighted length dl.
 func (p *plan) score(term *planTerm, tf, dl float64) float64 {
 	return term.weight * tf / (tf + p.base + p.slope*dl)
 }

@@ -3,43 +3,42 @@ package keyword
 import (
 	"context"
 	"fmt"
+	"math"
 	"sync"
 
 	"github.com/RoaringBitmap/roaring/v2"
-	segment "github.com/blevesearch/scorch_segment_api/v2"
 )
 
 // MaxHits is the largest k of Search.
 const MaxHits = 100_000
 
-// Hit is a document found, with its BM25.
+// Hit is a document with its BM25.
 type Hit struct {
 	No    uint32
 	Score float64
 }
 
-// Found is what Find finds.
+// Found is the result of Find.
 type Found struct {
 	Hits  []Hit
-	Total int             // documents found, beyond the first k too
-	All   *roaring.Bitmap // all of them; nil unless asked for
+	Total int             // documents that match, beyond the first k too
+	All   *roaring.Bitmap // all of them; nil unless requested
 
-	// Ceiling is a score that no document can exceed: what one would have that repeats every term
-	// of the query endlessly. Terms that no document has count too, so that the share of the
-	// ceiling that a score reaches says how much of the query it covers. A whole name that no
-	// document has does not: its parts say as much.
+	// Ceiling is a bound on scores: that of a document that repeats every term of the query
+	// endlessly. Terms that no document has count, so that a score's share of it tells how much of
+	// the query the document covers. A name that no document has does not count: its words do.
 	Ceiling float64
 }
 
-// Search returns the k documents with the highest scores among those that q finds and allow holds
-// (nil: all), best first and equal scores by number, and how many there are in total. A query
+// Search returns the k documents with the highest scores among those that q finds and allow
+// contains (nil: all), equal scores by number, and the number of documents that match. A query
 // without terms finds nothing.
 func (x *Index) Search(ctx context.Context, q Query, k int, allow *roaring.Bitmap) (hits []Hit, total int, err error) {
 	found, err := x.Find(ctx, q, k, allow, false)
 	return found.Hits, found.Total, err
 }
 
-// Find is Search that also tells what no score can exceed and, with all, all documents found.
+// Find is Search that also returns Found.Ceiling and, with all, Found.All.
 func (x *Index) Find(ctx context.Context, q Query, k int, allow *roaring.Bitmap, all bool) (found Found, err error) {
 	if k < 0 || k > MaxHits {
 		return Found{}, fmt.Errorf("%w: k is %d, must be from 0 to %d", ErrQuery, k, MaxHits)
@@ -68,14 +67,13 @@ func (x *Index) Find(ctx context.Context, q Query, k int, allow *roaring.Bitmap,
 	return found, err
 }
 
-// search adds the documents of all segments to top and returns how many match. A window that an
-// error or a panic leaves with sums in it is not used again.
+// search adds the documents of all segments to top and returns the number of matches.
 func (p *plan) search(ctx context.Context, allow *roaring.Bitmap, top *topK) (total int, err error) {
 	w := windows.Get().(*window)
 	for s := range p.view.segments {
 		n, err := p.searchSegment(ctx, s, allow, w, top)
 		if err != nil {
-			return 0, err
+			return 0, err // w may hold sums and is not used again
 		}
 		total += n
 	}
@@ -83,117 +81,89 @@ func (p *plan) search(ctx context.Context, allow *roaring.Bitmap, top *topK) (to
 	return total, nil
 }
 
-// windowSize is the number of documents whose scores are summed up together: their sums fit the
-// first-level cache.
+// windowSize is the number of documents that are scored together: their scores fit the first-level
+// cache.
 const windowSize = 2048
 
-// window has the sums of documents base to base+windowSize of a segment.
+// window has the scores of documents base to base+windowSize of a segment.
 type window struct {
 	score   [windowSize]float64
 	tf      [windowSize]float64 // of one term, over its fields
-	matched [windowSize]bool    // whether a term was found
-	terms   [windowSize]uint64  // those found, where And asks for some
-	touched []uint16            // those with tf
+	matched [windowSize]bool
+	terms   [windowSize]uint64 // that were found, for And
+	touched []uint16           // documents with tf
 }
 
 var windows = sync.Pool{New: func() any { return &window{touched: make([]uint16, 0, windowSize)} }}
 
-// cursor walks through the postings of a term in a field.
+// cursor is a position in the postings of a term in a field.
 type cursor struct {
-	it     segment.PostingsIterator
-	doc    uint32
-	tf     uint64
-	done   bool
-	weight float64
+	*postings
+	at     int
+	weight float64 // of the field
 }
 
-func (c *cursor) next() error {
-	p, err := c.it.Next()
-	if err != nil {
-		return err
-	}
-	if p == nil {
-		c.done = true
-		return nil
-	}
-	c.doc, c.tf = uint32(p.Number()), p.Frequency()
-	return nil
-}
-
-// searchSegment adds the documents of segment s to top and returns how many match.
+// searchSegment adds the documents of segment s to top and returns the number of matches.
 //
-//  1. Take the next window in which a term occurs.
-//  2. For each term in the order of the query, add its scores to the window's: so each sum has one
-//     order, and equals what Score gives, to the last bit.
-//  3. Count and keep the documents that match, are allowed and not deleted.
+//  1. Find the next window in which a term occurs.
+//  2. Add the scores of each term in the order of the query, so that sums equal those of Score to
+//     the last bit.
+//  3. Collect the documents that match, are allowed and not deleted.
 func (p *plan) searchSegment(ctx context.Context, s int, allow *roaring.Bitmap, w *window, top *topK) (total int, err error) {
-	cursors, err := p.cursors(s)
-	if err != nil {
-		return 0, err
-	}
+	cursors := p.cursors(s)
 	for {
 		if err := ctx.Err(); err != nil {
 			return 0, err
 		}
-		base, more := uint32(0), false
+		base := uint32(math.MaxUint32)
 		for _, term := range cursors {
-			for i := range term {
-				if !term[i].done && (!more || term[i].doc < base) {
-					base, more = term[i].doc, true
+			for _, c := range term {
+				if c.at < len(c.docs) {
+					base = min(base, c.docs[c.at])
 				}
 			}
 		}
-		if !more {
+		if base == math.MaxUint32 {
 			return total, nil
 		}
 		base &^= windowSize - 1
 		for t, term := range cursors {
-			if err := p.addTerm(s, base, t, term, w); err != nil {
-				return 0, err
-			}
+			p.addTerm(s, base, t, term, w)
 		}
 		total += p.collect(s, base, allow, w, top)
 	}
 }
 
-// cursors returns for each term the cursors of its fields that have postings in segment s, each at
-// its first.
-func (p *plan) cursors(s int) ([][]cursor, error) {
+// cursors returns for each term the cursors of its fields in segment s.
+func (p *plan) cursors(s int) [][]cursor {
 	all := make([]cursor, len(p.postings[s]))
 	terms := make([][]cursor, len(p.terms))
 	first := 0 // of a term
 	for i, l := range p.postings[s] {
-		all[i] = cursor{it: l.list.Iterator(true, false, false, nil), weight: p.fields[l.field].Weight}
-		if err := all[i].next(); err != nil {
-			return nil, err
-		}
+		all[i] = cursor{postings: l.postings, weight: p.fields[l.field].Weight}
 		if i > 0 && l.term != p.postings[s][i-1].term {
 			first = i
 		}
 		terms[l.term] = all[first : i+1]
 	}
-	return terms, nil
+	return terms
 }
 
 // addTerm adds a term's scores to the window that begins at base.
-func (p *plan) addTerm(s int, base uint32, t int, fields []cursor, w *window) error {
-	term := &p.terms[t]
+func (p *plan) addTerm(s int, base uint32, t int, fields []cursor, w *window) {
 	end := uint64(base) + windowSize
 	w.touched = w.touched[:0]
 	for i := range fields {
 		c := &fields[i]
-		for !c.done && uint64(c.doc) < end {
-			at := c.doc - base
+		for ; c.at < len(c.docs) && uint64(c.docs[c.at]) < end; c.at++ {
+			at := c.docs[c.at] - base
 			if w.tf[at] == 0 {
 				w.touched = append(w.touched, uint16(at))
 			}
-			w.tf[at] += c.weight * float64(c.tf)
-			if err := c.next(); err != nil {
-				return err
-			}
+			w.tf[at] += c.weight * float64(c.freq(c.at))
 		}
 	}
-	lengths := &p.lengths[s]
+	term, lengths := &p.terms[t], &p.lengths[s]
 	for _, at := range w.touched {
 		w.score[at] += p.score(term, w.tf[at], lengths.at(base+uint32(at)))
 		w.matched[at] = true
@@ -202,7 +172,6 @@ func (p *plan) addTerm(s int, base uint32, t int, fields []cursor, w *window) er
 			w.terms[at] |= 1 << t
 		}
 	}
-	return nil
 }
 
 // collect moves what matches from the window to top, clears the window and returns the number of
@@ -218,15 +187,12 @@ func (p *plan) collect(s int, base uint32, allow *roaring.Bitmap, w *window, top
 		local := base + uint32(at)
 		if p.operator == And {
 			terms := w.terms[at]
-			if w.terms[at] = 0; !p.need.met(terms) {
+			if w.terms[at] = 0; !p.all.met(terms) {
 				continue
 			}
 		}
-		if seg.deleted != nil && seg.deleted.Contains(local) {
-			continue
-		}
 		no := seg.nos[local]
-		if allow != nil && !allow.Contains(no) {
+		if seg.isDeleted(local) || allow != nil && !allow.Contains(no) {
 			continue
 		}
 		total++

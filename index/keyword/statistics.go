@@ -8,36 +8,33 @@ import (
 	"slices"
 )
 
-// ErrStatistics is matched by errors about a Query.Global that is not of the query, or not
-// complete. It matches [ErrQuery], too.
+// ErrStatistics is returned for a Query.Global that is of another query or not complete. It matches
+// [ErrQuery], too.
 var ErrStatistics = fmt.Errorf("%w: its statistics do not fit it", ErrQuery)
 
-// Statistics are what indexes know of the words of a query. Where documents are spread over several
-// indexes, what all of them know together is what each must read the query and score with: then a
-// document is found, and has the score, that it has in one index of all documents, to the last bit.
-// Whoever asks
+// Statistics are the counts that BM25 needs for the text of a query, its Exact words, synonyms and
+// fields, with either operator and any weights. Where documents are spread over several indexes,
+// the sum of their statistics gives every document the score that it has in one index of all
+// documents, to the last bit:
 //
-//  1. adds up what [Index.Statistics] says of every index, with Query.Global nil;
-//  2. where the sum is not Complete, adds up what it says with that sum as Query.Global. Now it is:
-//     there are two rounds at most, and one unless the query has a word that may be several, see
-//     breaks;
-//  3. asks with the sum as Query.Global.
+//  1. Add up what [Index.Statistics] returns for each index, with Query.Global nil.
+//  2. If the sum is not Complete, add up what it returns with that sum as Query.Global. A second
+//     round is needed only for words that may be split, see compounds.
+//  3. Search with the sum as Query.Global.
 //
-// They are of a text, its Exact words, synonyms and fields, for either operator and any weights.
-// What is written between two steps is found, and counts with the next query. Bounds are of each
-// index: of reading texts for phrases, see together, and of fields with a name of their own, see
-// MaxTextFields.
+// Documents written in between are found, and count in the next query. Bounds on reading texts and
+// on the number of text fields hold for each index.
 type Statistics struct {
-	Parts     int               `json:"parts"` // indexes
+	Parts     int               `json:"parts"` // number of indexes
 	Documents uint64            `json:"documents"`
 	Tokens    map[string]uint64 `json:"tokens"`          // of the documents, by text field that is searched
-	Terms     map[string]uint64 `json:"terms"`           // documents with a term of the query in one of the fields, or with anything that it may be read as
-	Found     map[string]bool   `json:"found,omitempty"` // of the words and phrases that the query may be read as, those that any document has
-	Open      []string          `json:"open,omitempty"`  // words that may be several
-	Complete  bool              `json:"complete"`        // nothing is open
+	Terms     map[string]uint64 `json:"terms"`           // documents with a term of the query, or an alternative, in one of the fields
+	Found     map[string]bool   `json:"found,omitempty"` // alternatives that any document has
+	Open      []string          `json:"open,omitempty"`  // words that no index has and that may be split
+	Complete  bool              `json:"complete"`        // Open is empty
 }
 
-// Add adds what another index knows. The zero Statistics are of no index.
+// Add adds the statistics of another index. The zero Statistics are those of no index.
 func (s *Statistics) Add(other Statistics) {
 	if s.Parts == 0 {
 		*s = Statistics{Tokens: map[string]uint64{}, Terms: map[string]uint64{}, Found: map[string]bool{}, Open: slices.Clone(other.Open)}
@@ -55,7 +52,7 @@ func (s *Statistics) Add(other Statistics) {
 	s.Complete = len(s.Open) == 0
 }
 
-// Statistics returns what the index knows of the words of q.
+// Statistics returns the statistics of this index for q.
 func (x *Index) Statistics(ctx context.Context, q Query) (Statistics, error) {
 	out := Statistics{Parts: 1, Tokens: map[string]uint64{}, Terms: map[string]uint64{}, Found: map[string]bool{}}
 	err := x.read(func(v *view) (err error) {
@@ -74,8 +71,8 @@ func (x *Index) Statistics(ctx context.Context, q Query) (Statistics, error) {
 			return err
 		}
 		for _, t := range p.terms {
-			if out.Terms[t.key] = t.own; t.apart > 0 {
-				out.Terms[t.key+apartKey] = t.apart
+			if out.Terms[t.key] = t.own; t.split > 0 {
+				out.Terms[t.key+splitKey] = t.split
 			}
 		}
 		return nil
@@ -84,20 +81,18 @@ func (x *Index) Statistics(ctx context.Context, q Query) (Statistics, error) {
 	return out, err
 }
 
-// apartKey is behind the key of a term in Statistics.Terms that counts documents with the term
-// written apart alone.
-const apartKey = "\x00apart"
+// splitKey follows the key of a term in Statistics.Terms for documents that only have it split.
+const splitKey = "\x00apart"
 
-// possibleTerms returns the terms that a query may have on any of several indexes: each word as it
-// stands, and with all that it may be read as. Of that, documents of this index count for what they
-// have, so that it need not be known what others have.
+// possibleTerms returns the terms that q may have on any of several indexes: each word alone, and
+// with all its possible alternatives.
 func (x *Index) possibleTerms(ctx context.Context, l lexicon, q Query) (terms []planTerm, err error) {
 	expansions, err := x.expansions(ctx, l, q)
 	if err != nil {
 		return nil, err
 	}
 	seen := map[string]bool{}
-	plain, _ := x.queryTerms(q, x.ruled(q))
+	plain, _ := x.queryTerms(q, x.ruleExpansions(q))
 	expanded, _ := x.queryTerms(q, expansions)
 	for _, t := range slices.Concat(plain, expanded) {
 		if !seen[t.key] {
@@ -108,17 +103,17 @@ func (x *Index) possibleTerms(ctx context.Context, l lexicon, q Query) (terms []
 	return terms, nil
 }
 
-// lexicon says which words and phrases documents have: those of an index, or with Statistics those
-// of all indexes that these are of.
+// lexicon is the set of terms and phrases that documents have: in this index, or with Statistics in
+// any of the indexes that these cover.
 type lexicon struct {
-	index  *Index
-	view   *view
-	texts  Texts
-	global *Statistics // nil: of the index
-	notes  *Statistics // what is being asked for; nil: nothing is
+	index   *Index
+	view    *view
+	texts   Texts
+	global  *Statistics // nil: this index only
+	collect *Statistics // being collected; nil: none
 }
 
-// lexicon returns that of a query.
+// lexicon returns the lexicon for a query.
 func (x *Index) lexicon(v *view, q Query) (lexicon, error) {
 	if q.Global != nil && !q.Global.Complete {
 		return lexicon{}, fmt.Errorf("%w: %d words are open", ErrStatistics, len(q.Global.Open))
@@ -126,33 +121,33 @@ func (x *Index) lexicon(v *view, q Query) (lexicon, error) {
 	return lexicon{x, v, q.Texts, q.Global, nil}, nil
 }
 
-// alone says whether there is one index.
-func (l lexicon) alone() bool { return l.global == nil && l.notes == nil }
+// local reports whether there is only this index.
+func (l lexicon) local() bool { return l.global == nil && l.collect == nil }
 
-// first says whether nothing is known yet of the other indexes.
-func (l lexicon) first() bool { return l.notes != nil && l.global == nil }
+// firstRound reports whether statistics are being collected without knowledge of other indexes.
+func (l lexicon) firstRound() bool { return l.collect != nil && l.global == nil }
 
-// has says whether any document has a term.
+// has reports whether any document has a term.
 func (l lexicon) has(term string) (have bool, err error) {
 	if l.global != nil {
 		have = l.global.Found[term]
-	} else if have, err = l.view.has([]byte(term)); err != nil {
+	} else if have, err = l.view.hasTerm(term); err != nil {
 		return false, err
 	}
-	if have && l.notes != nil {
-		l.notes.Found[term] = true
+	if have && l.collect != nil {
+		l.collect.Found[term] = true
 	}
 	return have, nil
 }
 
-// together says whether any document has a phrase.
-func (l lexicon) together(ctx context.Context, alt alternative) (bool, error) {
-	if l.global != nil && l.notes == nil {
+// hasPhrase reports whether any document has a phrase.
+func (l lexicon) hasPhrase(ctx context.Context, alt alternative) (bool, error) {
+	if l.global != nil && l.collect == nil {
 		return l.global.Found[alt.text], nil
 	}
-	have, err := l.index.foundTogether(ctx, l.view, alt, l.texts)
-	if have && l.notes != nil {
-		l.notes.Found[alt.text] = true
+	have, err := l.index.hasPhrase(ctx, l.view, alt, l.texts)
+	if have && l.collect != nil {
+		l.collect.Found[alt.text] = true
 	}
 	return have, err
 }
@@ -165,7 +160,7 @@ func (l lexicon) fields() []string {
 	return l.view.fields
 }
 
-// documents returns how many documents there are and their mean length over fields.
+// documents returns the number of documents and their mean length over fields.
 func (l lexicon) documents(fields []FieldWeight) (docs uint64, mean float64, err error) {
 	docs, tokens := l.view.docs, l.view.tokens
 	if l.global != nil {
@@ -181,14 +176,14 @@ func (l lexicon) documents(fields []FieldWeight) (docs uint64, mean float64, err
 	return docs, mean / float64(max(docs, 1)), nil
 }
 
-// counts takes over how many documents of all indexes have each term.
-func (p *plan) counts(global *Statistics) error {
+// useGlobal sets the document frequencies of the terms to those of all indexes.
+func (p *plan) useGlobal(global *Statistics) error {
 	var errs []error
 	for t := range p.terms {
 		term := &p.terms[t]
 		df, ok := global.Terms[term.key]
 		if df == 0 {
-			df = global.Terms[term.key+apartKey]
+			df = global.Terms[term.key+splitKey]
 		}
 		switch {
 		case !ok:

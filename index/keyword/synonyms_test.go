@@ -187,10 +187,10 @@ func TestSynonyms(t *testing.T) {
 	}
 }
 
-// TestTogetherBounds: of very many documents with all words of a phrase some are read, once; the
+// TestPhraseBounds: of very many documents with all words of a phrase some are read, once; the
 // others count as having it.
-func TestTogetherBounds(t *testing.T) {
-	const docs = togetherDocs + 500
+func TestPhraseBounds(t *testing.T) {
+	const docs = maxPhraseDocs + 500
 	all := map[uint32]Entry{}
 	var entries []Entry
 	for no := range uint32(docs) {
@@ -227,8 +227,8 @@ func TestTogetherBounds(t *testing.T) {
 		t.Fatal(err)
 	}
 	first, before := search(), read.Load()
-	if before < togetherDocs || before > togetherDocs+8 {
-		t.Errorf("%d texts read, want about %d", before, togetherDocs)
+	if before < maxPhraseDocs || before > maxPhraseDocs+8 {
+		t.Errorf("%d texts read, want about %d", before, maxPhraseDocs)
 	}
 	if first >= docs*2/5 || first <= docs/5 {
 		t.Errorf("%d documents found, of %d with the phrase", first, docs/5)
@@ -279,8 +279,8 @@ func TestSynonymsOfLongQueries(t *testing.T) {
 	x := openTemp(t, Options{})
 	apply(t, x, 1, Entry{No: 1, Text: []Field{{"body", "r39x"}}}, Entry{No: 2, Text: []Field{{"body", "a0x b0x"}}}, Entry{No: 3, Text: []Field{{"body", "a39x b39x"}}})
 	q := Query{Text: strings.Join(words, " "), Synonyms: newSynonyms(t, rules...), Texts: textsOf(map[uint32]Entry{})}
-	if n := len(expand(t, x, q)); n != maxTogether {
-		t.Errorf("%d expansions, want %d", n, maxTogether)
+	if n := len(expand(t, x, q)); n != maxPhraseAlternatives {
+		t.Errorf("%d expansions, want %d", n, maxPhraseAlternatives)
 	}
 	q.Texts = nil
 	if got := found(t, x, q); !slices.Equal(got, []uint32{1, 2}) {

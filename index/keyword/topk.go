@@ -7,11 +7,11 @@ import (
 	"github.com/RoaringBitmap/roaring/v2"
 )
 
-// topK keeps the k best of the hits added: a heap with the worst on top.
+// topK keeps the k best of the hits added, in a heap with the worst on top.
 type topK struct {
 	k    int
 	heap []Hit
-	all  *roaring.Bitmap // everything that was added, if asked for; the adder fills it
+	all  *roaring.Bitmap // all matches, which the searcher adds; nil: not requested
 }
 
 // compareHits orders the better hit first: the higher score, then the lower number.
@@ -57,7 +57,7 @@ func (t *topK) add(h Hit) {
 	}
 }
 
-// sorted returns the hits, best first. The heap is used up.
+// sorted returns the hits, best first, and consumes the heap.
 func (t *topK) sorted() []Hit {
 	slices.SortFunc(t.heap, compareHits)
 	return t.heap

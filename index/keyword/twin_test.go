@@ -41,11 +41,7 @@ func TestTextsAreTheirWords(t *testing.T) {
 		if l := analysisOf[name]; l != "" {
 			language = l
 		}
-		a, err := newAnalyzer(language)
-		if err != nil {
-			t.Fatal(err)
-		}
-		x := &Index{analyzer: a}
+		x := unopened(t, language)
 		words := strings.Fields(pool)
 		for range 200 {
 			var text strings.Builder

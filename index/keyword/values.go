@@ -8,15 +8,15 @@ import (
 	segment "github.com/blevesearch/scorch_segment_api/v2"
 )
 
-// fieldValues are the terms of one value field in a segment.
+// fieldValues are the terms of one value field in a segment. They are for one goroutine.
 type fieldValues struct {
 	dict segment.TermDictionary
-	key  int    // bytes of term, which begins with the key of the field
+	key  int    // length of the field's key, which begins term
 	term []byte // scratch
 	pl   segment.PostingsList
 }
 
-// values returns the terms of a value field. They are for one goroutine.
+// values returns the terms of a value field.
 func (s *segmentView) values(field string) (*fieldValues, error) {
 	dict, err := s.segment.Dictionary(valueField)
 	if err != nil {
@@ -26,7 +26,7 @@ func (s *segmentView) values(field string) (*fieldValues, error) {
 	return &fieldValues{dict: dict, key: len(key), term: key}, nil
 }
 
-// whole returns a term as bleve has it, valid until the next call.
+// whole returns a term with the field's key, valid until the next call.
 func (f *fieldValues) whole(term []byte) []byte {
 	f.term = append(f.term[:f.key], term...)
 	return f.term
@@ -39,17 +39,22 @@ func (f *fieldValues) postings(term []byte, except *roaring.Bitmap) (segment.Pos
 	return f.pl, err
 }
 
-// eachDocs calls fn with the terms in r and their documents, deleted ones too, which are valid
-// until it returns and which it may change.
+// or adds the documents with a term, deleted ones too, to dst.
+func (f *fieldValues) or(dst *roaring.Bitmap, term []byte) error {
+	pl, err := f.postings(term, nil)
+	if err != nil {
+		return err
+	}
+	return orInto(dst, pl)
+}
+
+// eachDocs calls fn with the terms in r and their documents, deleted ones too. fn may change the
+// documents, which are valid until it returns.
 func (f *fieldValues) eachDocs(ctx context.Context, r termRange, fn func(term []byte, docs *roaring.Bitmap) error) error {
 	docs := roaring.New()
 	return f.each(ctx, r, func(term []byte) error {
-		pl, err := f.postings(term, nil)
-		if err != nil {
-			return err
-		}
 		docs.Clear()
-		if err := orInto(docs, pl); err != nil {
+		if err := f.or(docs, term); err != nil {
 			return err
 		}
 		return fn(term, docs)

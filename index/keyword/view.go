@@ -1,8 +1,10 @@
 package keyword
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -10,133 +12,129 @@ import (
 	"github.com/RoaringBitmap/roaring/v2"
 	"github.com/blevesearch/bleve/v2/index/scorch"
 	segment "github.com/blevesearch/scorch_segment_api/v2"
+
+	"searchd/internal/cache"
 )
 
-// view is the state that one search sees: bleve's snapshot with what BM25 needs beside the
-// postings.
+// view is the state of the index that one search sees: bleve's snapshot with what BM25 needs beside
+// the postings.
 type view struct {
-	snapshot *scorch.IndexSnapshot // identity only; whoever uses the view holds the reference
+	snapshot *scorch.IndexSnapshot // only compared; whoever uses the view holds the reference
 	segments []*segmentView
 	docs     uint64            // N, without deleted documents
-	tokens   map[string]uint64 // by text field, of documents that are not deleted
+	tokens   map[string]uint64 // by text field, without deleted documents
 	fields   []string          // text fields, sorted
 
-	largest func() []string // fields, see mostTokens
+	largest func() []string // the fields with most tokens, at most maxSuggestFields
 
-	had struct { // what has answered
-		sync.Mutex
-		terms map[string]bool
-	}
-	apart kept[string, []alternative] // by word: as what documents write it, see breaks
+	has    *cache.Cache[string, bool]          // by term: whether a document has it
+	splits *cache.Cache[string, []alternative] // by word: how documents write it in parts
 }
 
 // segmentView is a segment with the deletions of one snapshot.
 type segmentView struct {
 	*segmentData
-	deleted *roaring.Bitmap // local numbers; nil if none
+	deleted     *roaring.Bitmap // local numbers; nil if none
+	deletedBits docBits         // the same; nil if none
 }
 
-// segmentData is what is read once of a segment, whose documents never change. Local numbers count
-// its documents from 0.
+// segmentData is what is read once of a segment, which never changes. Local numbers count its
+// documents from 0.
 type segmentData struct {
-	id      uint64 // no other has had it
+	id      uint64 // unique in caches
+	caches  *Caches
 	segment segment.Segment
-	nos     []uint32                // by local number: document number
+	nos     []uint32                // document number by local number
 	lengths map[string]fieldLengths // by text field
 	tokens  map[string]uint64       // by text field: sum of lengths
 	sums    lengthSums
+	walks   columnWalks
 
-	walks columnWalks
-
-	dicts func() (map[string]segment.TermDictionary, error) // of the text fields, opened once; Contains alone may be called by several at a time
-
-	byNoOnce sync.Once
-	byNo     []uint32 // local numbers, sorted by document number
+	dicts func() (map[string]segment.TermDictionary, error) // by text field; only Contains is safe for concurrent use
+	byNo  func() []uint32                                   // local numbers, sorted by document number
 }
 
-// segmentCaches keeps the latest view and the data of its segments.
-type segmentCaches struct {
-	mu   sync.Mutex
-	last *view
+// latestView caches the last view and the data of its segments.
+type latestView struct {
+	mu     sync.Mutex
+	view   *view
+	caches *Caches
 }
 
-// view returns the view of snapshot. The cache holds no reference to it, so that bleve can remove
-// its files; it is compared by address, which is not used again while the cache holds it.
-func (c *segmentCaches) view(snapshot *scorch.IndexSnapshot) (*view, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.last != nil && c.last.snapshot == snapshot {
-		return c.last, nil
+// Budgets of a view in bytes.
+const (
+	hasBudget    = 64 << 10
+	splitsBudget = 1 << 20
+)
+
+// of returns the view of a snapshot. It holds no reference to the snapshot, so that bleve can
+// remove files; the snapshot's address is not reused while the view points to it.
+func (l *latestView) of(snapshot *scorch.IndexSnapshot) (*view, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.view != nil && l.view.snapshot == snapshot {
+		return l.view, nil
 	}
 	known := map[segment.Segment]*segmentData{}
-	if c.last != nil {
-		for _, s := range c.last.segments {
+	if l.view != nil {
+		for _, s := range l.view.segments {
 			known[s.segment] = s.segmentData
 		}
 	}
-	v := &view{snapshot: snapshot, tokens: map[string]uint64{}}
-	v.apart.budget = apartBudget
+	v := &view{
+		snapshot: snapshot, tokens: map[string]uint64{},
+		has: cache.New[string, bool](hasBudget), splits: cache.New[string, []alternative](splitsBudget),
+	}
 	for _, s := range snapshot.Segments() {
 		data := known[s.Segment()]
 		if data == nil {
 			var err error
-			if data, err = readSegment(s.Segment()); err != nil {
+			if data, err = readSegment(s.Segment(), l.caches); err != nil {
 				return nil, err
 			}
 		}
-		sv := &segmentView{segmentData: data, deleted: s.Deleted()}
-		if sv.deleted != nil && sv.deleted.IsEmpty() {
-			sv.deleted = nil
-		}
-		v.add(sv)
+		v.add(data, s.Deleted())
 	}
-	for name := range v.tokens {
-		v.fields = append(v.fields, name)
-	}
-	slices.Sort(v.fields)
-	v.largest = sync.OnceValue(v.mostTokens)
-	c.last = v
+	v.fields = slices.Sorted(maps.Keys(v.tokens))
+	v.largest = sync.OnceValue(func() []string {
+		fields := slices.Clone(v.fields)
+		slices.SortStableFunc(fields, func(a, b string) int { return cmp.Compare(v.tokens[b], v.tokens[a]) })
+		return fields[:min(maxSuggestFields, len(fields))]
+	})
+	l.view = v
 	return v, nil
 }
 
-// add counts the documents and tokens of s that are not deleted.
-func (v *view) add(s *segmentView) {
+// add adds a segment and counts its documents and tokens, without deleted ones.
+func (v *view) add(data *segmentData, deleted *roaring.Bitmap) {
+	s := &segmentView{segmentData: data}
 	v.segments = append(v.segments, s)
 	v.docs += uint64(len(s.nos))
 	for name, n := range s.tokens {
 		v.tokens[name] += n
 	}
-	if s.deleted == nil {
+	if deleted == nil || deleted.IsEmpty() {
 		return
 	}
-	gone := s.deleted.GetCardinality()
-	v.docs -= gone
+	s.deleted, s.deletedBits = deleted, bitsOf(deleted, len(s.nos))
+	n := deleted.GetCardinality()
+	v.docs -= n
 	for name, lengths := range s.lengths {
-		v.tokens[name] -= lengths.of(s.deleted, gone)
+		v.tokens[name] -= lengths.sum(deleted, n)
 	}
 }
 
-func (d *segmentData) openDicts() (map[string]segment.TermDictionary, error) {
-	dicts := make(map[string]segment.TermDictionary, len(d.lengths))
-	for field := range d.lengths {
-		dict, err := d.segment.Dictionary(textPrefix + field)
-		if err != nil {
-			return nil, err
-		}
-		dicts[field] = dict
-	}
-	return dicts, nil
-}
-
-func readSegment(s segment.Segment) (*segmentData, error) {
+func readSegment(s segment.Segment, caches *Caches) (*segmentData, error) {
 	d := &segmentData{
-		id:      segmentIDs.Add(1),
+		id:      caches.segments.Add(1),
+		caches:  caches,
 		segment: s,
 		nos:     make([]uint32, s.Count()),
 		lengths: map[string]fieldLengths{},
 		tokens:  map[string]uint64{},
 	}
 	d.dicts = sync.OnceValues(d.openDicts)
+	d.byNo = sync.OnceValue(d.sortByNo)
 	for i := range d.nos {
 		id, err := s.DocID(uint64(i))
 		if err != nil {
@@ -167,20 +165,40 @@ func readSegment(s segment.Segment) (*segmentData, error) {
 	return d, nil
 }
 
-// local returns the local number of document no, if the segment holds it and it is not deleted.
-func (s *segmentView) local(no uint32) (uint32, bool) {
-	s.byNoOnce.Do(func() {
-		s.byNo = make([]uint32, len(s.nos))
-		for i := range s.byNo {
-			s.byNo[i] = uint32(i)
+func (d *segmentData) openDicts() (map[string]segment.TermDictionary, error) {
+	dicts := make(map[string]segment.TermDictionary, len(d.lengths))
+	for field := range d.lengths {
+		dict, err := d.segment.Dictionary(textPrefix + field)
+		if err != nil {
+			return nil, err
 		}
-		slices.SortFunc(s.byNo, func(a, b uint32) int { return int(int64(s.nos[a]) - int64(s.nos[b])) })
-	})
-	i, ok := slices.BinarySearchFunc(s.byNo, no, func(local, no uint32) int { return int(int64(s.nos[local]) - int64(no)) })
-	if !ok || s.deleted != nil && s.deleted.Contains(s.byNo[i]) {
+		dicts[field] = dict
+	}
+	return dicts, nil
+}
+
+func (d *segmentData) sortByNo() []uint32 {
+	locals := make([]uint32, len(d.nos))
+	for i := range locals {
+		locals[i] = uint32(i)
+	}
+	slices.SortFunc(locals, func(a, b uint32) int { return cmp.Compare(d.nos[a], d.nos[b]) })
+	return locals
+}
+
+// local returns the local number of document no; ok is false if the segment does not hold it or it
+// is deleted.
+func (s *segmentView) local(no uint32) (local uint32, ok bool) {
+	byNo := s.byNo()
+	i, ok := slices.BinarySearchFunc(byNo, no, func(local, no uint32) int { return cmp.Compare(s.nos[local], no) })
+	if !ok || s.isDeleted(byNo[i]) {
 		return 0, false
 	}
-	return s.byNo[i], true
+	return byNo[i], true
+}
+
+func (s *segmentView) isDeleted(local uint32) bool {
+	return s.deletedBits != nil && s.deletedBits.has(local)
 }
 
 // live removes deleted documents from local, which it changes, and returns it.
@@ -191,27 +209,46 @@ func (s *segmentView) live(local *roaring.Bitmap) *roaring.Bitmap {
 	return local
 }
 
-// orInto adds the documents of a postings list, deleted ones too, to dst.
-func orInto(dst *roaring.Bitmap, pl segment.PostingsList) error {
-	if pl.Count() == 0 {
-		return nil
+// allowed returns the local numbers of the documents in allow (nil: all) that are not deleted.
+func (s *segmentView) allowed(allow *roaring.Bitmap) *roaring.Bitmap {
+	local := roaring.New()
+	if allow == nil {
+		local.AddRange(0, uint64(len(s.nos)))
+		return s.live(local)
 	}
-	it := pl.Iterator(false, false, false, nil)
-	if o, ok := it.(segment.OptimizablePostingsIterator); ok {
-		if no, ok := o.DocNum1Hit(); ok {
-			dst.Add(uint32(no))
-			return nil
+	if allow.GetCardinality() < uint64(len(s.nos))/16 {
+		var found []uint32
+		for it := allow.Iterator(); it.HasNext(); {
+			if i, ok := s.local(it.Next()); ok {
+				found = append(found, i)
+			}
 		}
-		if bm := o.ActualBitmap(); bm != nil {
-			dst.Or(bm)
-			return nil
+		local.AddMany(found)
+		return local
+	}
+	bits := newDocBits(len(s.nos))
+	for i, no := range s.nos {
+		if allow.Contains(no) {
+			bits.set(uint32(i))
 		}
 	}
-	for p, err := it.Next(); p != nil || err != nil; p, err = it.Next() {
-		if err != nil {
-			return err
-		}
-		dst.Add(uint32(p.Number()))
+	return s.live(roaring.FromDense(bits, false))
+}
+
+// allowed is segmentView.allowed for each segment.
+func (v *view) allowed(allow *roaring.Bitmap) []*roaring.Bitmap {
+	out := make([]*roaring.Bitmap, len(v.segments))
+	for i, s := range v.segments {
+		out[i] = s.allowed(allow)
 	}
-	return nil
+	return out
+}
+
+// addNumbers adds the document numbers of local to dst.
+func (s *segmentView) addNumbers(dst, local *roaring.Bitmap) {
+	nos := make([]uint32, 0, local.GetCardinality())
+	for it := local.Iterator(); it.HasNext(); {
+		nos = append(nos, s.nos[it.Next()])
+	}
+	dst.AddMany(nos)
 }

@@ -220,11 +220,7 @@ func TestHeld(t *testing.T) {
 		{"en", "🎉 party", "🎉 party", Literal},
 		{"en", "🎉 party", "🎊 party", NotHeld},
 	} {
-		a, err := newAnalyzer(tc.language)
-		if err != nil {
-			t.Fatal(err)
-		}
-		x := &Index{analyzer: a}
+		x := unopened(t, tc.language)
 		if got := x.Holds(tc.text, nil, x.Phrase(tc.phrase))[0]; got != tc.want {
 			t.Errorf("%s: %q in %q: %v, want %v; %v", tc.language, tc.phrase, tc.text, got, tc.want, x.Phrase(tc.phrase))
 		}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"searchd/index/keyword"
+	"searchd/index/keyword/analysis"
 	"searchd/internal/longtest"
 	"searchd/search"
 
@@ -109,8 +109,8 @@ func TestPageParts(t *testing.T) {
 	p.js(t, "document.querySelector('[data-view=collections]').click()")
 	p.until(t, "document.querySelector('#newLanguage') !== null")
 	got := eval[[]string](t, p, "[...document.querySelector('#newLanguage').options].map((o) => o.value)")
-	if slices.Sort(got); !slices.Equal(got, append([]string{""}, keyword.Languages()...)) {
-		t.Errorf("languages %v, want %v", got, keyword.Languages())
+	if slices.Sort(got); !slices.Equal(got, append([]string{""}, analysis.Languages()...)) {
+		t.Errorf("languages %v, want %v", got, analysis.Languages())
 	}
 	if names := eval[string](t, p, "document.querySelector('#newLanguage').textContent"); !strings.Contains(names, "German") || eval[string](t, p, "document.querySelector('#newLanguage').value") != "" {
 		t.Errorf("languages are %s", names)

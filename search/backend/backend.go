@@ -179,7 +179,7 @@ type AggregateRequest struct {
 // AggregateResponse answers an [AggregateRequest].
 type AggregateResponse struct {
 	Facets  []FacetCounts
-	Order   []Ordered
+	Order   []Ref
 	Missing FieldNames // those of Fields that no document has
 	Partial bool       // the index is being filled: documents may have fields of Missing after all
 }
@@ -215,20 +215,12 @@ type Order struct {
 	Limit  int
 	Words  *Words          // the score is their BM25
 	Scores map[Ref]float64 // without Words: the score, 0 where it is missing
-	Values bool            // return what the documents are ordered by, which costs some time
 }
 
 // SortKey is one key of an order; an empty Field is the score.
 type SortKey struct {
 	Field string
 	Desc  bool
-}
-
-// Ordered is a document in an order and, where asked for, for each key the value that counts, of a
-// long string its Key, or the score as a number; nil where it has none.
-type Ordered struct {
-	Ref    Ref
-	Values []*filter.Value
 }
 
 // FieldNames names fields that have values and fields that are searched.

@@ -64,7 +64,7 @@ func (c *collection) facets(ctx context.Context, facets []backend.Facet, set *ba
 }
 
 // order returns the first documents of a set in an order.
-func (c *collection) order(ctx context.Context, o backend.Order, set *backend.Selection) ([]backend.Ordered, error) {
+func (c *collection) order(ctx context.Context, o backend.Order, set *backend.Selection) ([]backend.Ref, error) {
 	keys := make([]keyword.SortKey, len(o.Keys))
 	for i, k := range o.Keys {
 		keys[i] = keyword.SortKey(k)
@@ -81,18 +81,10 @@ func (c *collection) order(ctx context.Context, o backend.Order, set *backend.Se
 		}
 		return out, nil
 	}
-	if o.Values {
-		ordered, err := c.keyword.OrderWithValues(ctx, keys, documentsOf(set), o.Limit, by)
-		out := make([]backend.Ordered, len(ordered))
-		for i, x := range ordered {
-			out[i] = backend.Ordered{Ref: refOf(x.No), Values: x.Values}
-		}
-		return out, queryError(err)
-	}
 	nos, err := c.keyword.Order(ctx, keys, documentsOf(set), o.Limit, by)
-	out := make([]backend.Ordered, len(nos))
+	out := make([]backend.Ref, len(nos))
 	for i, no := range nos {
-		out[i].Ref = refOf(no)
+		out[i] = refOf(no)
 	}
 	return out, queryError(err)
 }

@@ -52,6 +52,7 @@ type collection struct {
 	damage   damage
 	graph    *hnsw.Graph
 	keyword  *keyword.Index
+	caches   *keyword.Caches // shared by all collections
 
 	config   atomic.Pointer[backend.Config]
 	synonyms atomic.Pointer[keyword.Synonyms] // nil: none
@@ -84,7 +85,7 @@ type collection struct {
 // openCollection opens the derived indexes of a collection and replays the changes that they lack;
 // for rebuildFrom see Options.
 func (b *Backend) openCollection(ctx context.Context, sc store.Collection, rebuildFrom int) (*collection, error) {
-	c := &collection{id: sc.ID, store: b.store, name: sc.Name, notice: b.notice, alarm: b.alarm, dir: b.folder(sc.ID), rebuildFrom: rebuildFrom, reopenFirst: reopenFirst}
+	c := &collection{id: sc.ID, store: b.store, caches: b.caches, name: sc.Name, notice: b.notice, alarm: b.alarm, dir: b.folder(sc.ID), rebuildFrom: rebuildFrom, reopenFirst: reopenFirst}
 	config, err := readConfig(sc)
 	if err != nil {
 		return nil, err

@@ -48,6 +48,7 @@ type Options struct {
 type Backend struct {
 	dir    string
 	store  *store.Store
+	caches *keyword.Caches // of all keyword indexes
 	notice func(text string)
 	alarm  func(text string)
 
@@ -93,7 +94,7 @@ func OpenContext(ctx context.Context, dir string, o Options) (*Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Backend{dir: dir, store: st, notice: o.Notice, alarm: o.Alarm, rebuildFrom: o.RebuildFrom}
+	b := &Backend{dir: dir, store: st, caches: keyword.NewCaches(), notice: o.Notice, alarm: o.Alarm, rebuildFrom: o.RebuildFrom}
 	b.closing = make(chan struct{})
 	b.stop = sync.OnceFunc(func() { close(b.closing) })
 	if b.rebuildFrom <= 0 {

@@ -106,7 +106,7 @@ func (c *collection) rebuildGraph(ctx context.Context) error {
 // by another version of the mapping does not match them.
 func (c *collection) keywordOptions() keyword.Options {
 	config := c.config.Load()
-	return keyword.Options{Language: config.Language, Identity: fmt.Sprintf("%x parts %d", c.store.ID(), mapping.Version), OwnField: config.Mapping.Named}
+	return keyword.Options{Language: config.Language, Identity: fmt.Sprintf("%x parts %d", c.store.ID(), mapping.Version), OwnField: config.Mapping.Named, Caches: c.caches}
 }
 
 // openKeyword opens the keyword index and replays the changes since, or rebuilds it from the stored

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"searchd/extract"
-	"searchd/index/keyword"
+	"searchd/index/keyword/analysis"
 )
 
 // autoLanguage is the value of --language that takes the language of the texts.
@@ -57,7 +57,7 @@ func (l languageChoice) choose(ctx context.Context, collection string) string {
 // that changes it.
 func (l languageChoice) check(collection, has, rebuild string) error {
 	has = cmp.Or(has, "en")
-	if named, _ := keyword.LanguageOf(l.named); l.auto() || named == has {
+	if named, _ := analysis.LanguageOf(l.named); l.auto() || named == has {
 		return nil
 	}
 	return fmt.Errorf("--language: got %q, but the collection %s is there already, with %q: leave the flag out, name another collection, or build it anew: %s with other settings",
@@ -76,7 +76,7 @@ func (l languageChoice) guess(ctx context.Context) string {
 	}
 	ctx, cancel := context.WithTimeout(ctx, sampleTime)
 	defer cancel()
-	var sample keyword.Sample
+	var sample analysis.Sample
 	_, _ = extract.Walk(ctx, paths, l.options, func(d extract.Document) error {
 		if sample.Add(d.Fields) {
 			return errEnough

@@ -1,0 +1,199 @@
+package analysis
+
+import (
+	"fmt"
+	"iter"
+	"unicode/utf8"
+
+	"github.com/blevesearch/bleve/v2/registry"
+)
+
+// MaxTerm is the length in bytes at which terms are cut. Lines of base64 and the like are longer.
+const MaxTerm = 128
+
+// StopPrefix begins the terms of stop words, so that they differ from the stems of other words.
+const StopPrefix = "\x01"
+
+// Token is a term and the bytes [Start, End) of the text that it stands for. The tokens of a word
+// can overlap: the word and its parts.
+type Token struct {
+	Term       string
+	Word       string // lower-cased, without accents and not stemmed; empty where that is Term
+	Start, End int
+	Position   int // counts the smallest words of the text
+	Next       int // the position after the token
+	Kind       Kind
+	Pair       bool // two characters of a script without spaces
+}
+
+// Kind tells how a token counts.
+type Kind uint8
+
+const (
+	Plain  Kind = iota
+	Single      // one character that a pair beside it contains
+	Part        // a part of a word such as iPhone15: indexed, never queried, not counted in lengths
+	Name        // a name such as os.path.join whose words are tokens too; not counted in lengths
+	Stop        // a stop word: counted and queried only where there are no other words
+)
+
+// Analyzer turns texts of one language into tokens. It is safe for concurrent use.
+type Analyzer struct {
+	language string
+	pipeline pipeline
+	chunks   *chunkCache
+}
+
+// New returns the analyzer of a language, one of [Languages].
+func New(language string) (*Analyzer, error) {
+	p, err := newPipeline(registry.NewCache(), language)
+	if err != nil {
+		return nil, fmt.Errorf("analysis: language %q: %w", language, err)
+	}
+	return &Analyzer{language, p, newChunkCache()}, nil
+}
+
+// Language returns the language of the analyzer.
+func (a *Analyzer) Language() string { return a.language }
+
+// Tokens returns the tokens of text in order.
+func (a *Analyzer) Tokens(text string) iter.Seq[Token] {
+	return func(yield func(Token) bool) {
+		position := 0
+		for start, part := range chunks(text) {
+			if w := plainWord(part); w.end > 0 {
+				start, part = start+w.start, part[w.start:w.end]
+			}
+			var c chunk
+			if len(part) <= maxCachedChunk {
+				c = a.chunks.get(part, a.analyzeChunk)
+			} else {
+				c = a.analyzeChunk(part)
+			}
+			for _, t := range c.tokens {
+				t.Start, t.End, t.Position, t.Next = start+t.Start, start+t.End, position+t.Position, position+t.Next
+				if !yield(t) {
+					return
+				}
+			}
+			position += c.width
+		}
+	}
+}
+
+// pieceBytes bounds the memory of an analysis: bleve takes about 100 bytes per token of its input.
+const pieceBytes = 1 << 16
+
+func (a *Analyzer) analyzeChunk(text string) (c chunk) {
+	for base := 0; base < len(text); {
+		piece := text[base:]
+		if len(piece) > pieceBytes {
+			piece = piece[:CutAt(piece, pieceBytes)]
+		}
+		tokens, width := a.pipeline.tokens(piece)
+		for _, t := range tokens {
+			t.Start, t.End, t.Position, t.Next = base+t.Start, base+t.End, c.width+t.Position, c.width+t.Next
+			c.tokens = append(c.tokens, t)
+		}
+		base, c.width = base+len(piece), c.width+width
+	}
+	return c
+}
+
+// CutAt returns the end of the last white space within the first n bytes of s, or else the last end
+// of a character there.
+func CutAt(s string, n int) int {
+	for i := n; i > n/2; i-- {
+		if isSpace(s[i-1]) {
+			return i
+		}
+	}
+	for n > 1 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return n
+}
+
+// Counter counts the tokens of a text for its length.
+type Counter struct{ words, stops int }
+
+// Add counts a token.
+func (c *Counter) Add(t Token) {
+	switch t.Kind {
+	case Plain:
+		c.words++
+	case Stop:
+		c.stops++
+	}
+}
+
+// Length returns the number of words, or of stop words where there are no others.
+func (c *Counter) Length() int {
+	if c.words == 0 {
+		return c.stops
+	}
+	return c.words
+}
+
+// Length returns the length of a text: its number of words.
+func (a *Analyzer) Length(text string) int {
+	var c Counter
+	for t := range a.Tokens(text) {
+		c.Add(t)
+	}
+	return c.Length()
+}
+
+// QueryTokens returns the tokens of text that a query asks for: words and names, or stop words
+// where there is nothing else. A name that only joins words, such as email for e-mail, is left out
+// where its words follow, which would otherwise count twice.
+func (a *Analyzer) QueryTokens(text string) iter.Seq[Token] {
+	return func(yield func(Token) bool) {
+		var name Token // of Kind Name: yielded unless one of its words follows
+		var stops []Token
+		found := false
+		emit := func(t Token) bool { found = true; return yield(t) }
+		for t := range a.Tokens(text) {
+			switch {
+			case t.Kind == Stop && !found:
+				stops = append(stops, t)
+				continue
+			case t.Kind != Plain && t.Kind != Name:
+				continue
+			}
+			pending := name
+			name = Token{}
+			if pending.Kind == Name && t.Start >= pending.End && !emit(pending) {
+				return
+			}
+			if t.Kind == Name && joinsLetters(t.Term, text[t.Start:t.End]) {
+				name = t
+			} else if !emit(t) {
+				return
+			}
+		}
+		if name.Kind == Name {
+			emit(name)
+		}
+		if found {
+			return
+		}
+		for _, t := range stops {
+			if !yield(t) {
+				return
+			}
+		}
+	}
+}
+
+// WholeTokens returns the words and names of text that are not part of another one: GitHub without
+// Git and Hub. A name counts if asName accepts its term; otherwise its words do.
+func (a *Analyzer) WholeTokens(text string, asName func(term string) bool) (out []Token) {
+	for t := range a.Tokens(text) {
+		n := len(out)
+		if (t.Kind == Plain || t.Kind == Name && asName(t.Term)) && (n == 0 || t.Start < out[n-1].Start || t.End > out[n-1].End) {
+			out = append(out, t)
+		}
+	}
+	return out
+}

@@ -1,0 +1,182 @@
+package keyword
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+
+	"github.com/RoaringBitmap/roaring/v2"
+)
+
+// Bounds on the texts that are read for one phrase of a query: a quarter of a second of one core.
+const (
+	maxPhraseDocs   = 2000
+	maxPhraseTokens = 1 << 18
+	minPhraseShare  = 1. / 16 // of both, for one segment
+)
+
+// Texts calls f with the texts of documents, as they were given to the index, and the starts of
+// their strings, see [Index.Holds]. Documents that no longer exist are skipped.
+type Texts func(ctx context.Context, nos []uint32, f func(no uint32, text Field, starts []int)) error
+
+// candidates are documents of a segment that have all terms of a phrase in a field, with the number
+// of occurrences as far as it is known: at most that of the rarest term in the document.
+type candidates struct{ docs, freqs []uint32 }
+
+// phrasePostings returns the postings of a phrase in each of fields in segment s. The index has no
+// positions, so the texts of the documents with all terms are read, the shortest first, within the
+// bounds above, of which a segment has its share. Beyond the bounds a document counts as many
+// occurrences as it has of the rarest term. If the phrase is an unlikely one, a quarter of the
+// bounds is read, and other documents count only if half of those read have the phrase.
+func (x *Index) phrasePostings(ctx context.Context, v *view, s *segmentView, alt alternative, fields []string, texts Texts) ([]*postings, error) {
+	out := make([]*postings, len(fields))
+	p, key := alt.phrase, alt.phrase.key()
+	if alt.without != "" {
+		key += "\x00" + alt.without
+	}
+	found := map[string]*candidates{} // by field that is not cached
+	docs := roaring.New()
+	for i, name := range fields {
+		var ok bool
+		if out[i], ok = s.caches.postings.Get(postingsKey{s.id, name, key}); ok {
+			continue
+		}
+		c, err := s.candidates(p, name, alt.without)
+		if err != nil {
+			return nil, err
+		}
+		found[name] = c
+		docs.AddMany(c.docs)
+	}
+	if texts != nil && !docs.IsEmpty() {
+		share := float64(len(s.nos)) / float64(max(v.docs, 1))
+		if alt.unlikely {
+			share /= 4
+		}
+		read := s.shortest(docs, found, share)
+		if err := x.readPhrase(ctx, s, p, read, found, texts); err != nil {
+			return nil, err
+		}
+		for _, c := range found {
+			if alt.unlikely && !c.mostly(read) {
+				c.keep(read)
+			}
+		}
+	}
+	for i, name := range fields {
+		if c := found[name]; c != nil {
+			out[i] = newPostings(c.docs, c.freqs)
+			s.cachePostings(postingsKey{s.id, name, key}, out[i])
+		}
+	}
+	return out, nil
+}
+
+// shortest returns which of docs are read in a segment with a share of the bounds: those with the
+// shortest fields that may have the phrase.
+func (s *segmentView) shortest(docs *roaring.Bitmap, fields map[string]*candidates, share float64) []uint32 {
+	type sized struct{ doc, tokens uint32 }
+	tokens := make([]uint32, len(s.nos))
+	for name, c := range fields {
+		for _, doc := range c.docs {
+			tokens[doc] += s.lengths[name].at(doc)
+		}
+	}
+	list := make([]sized, 0, docs.GetCardinality())
+	for it := docs.Iterator(); it.HasNext(); {
+		doc := it.Next()
+		list = append(list, sized{doc, tokens[doc]})
+	}
+	slices.SortFunc(list, func(a, b sized) int { return cmp.Or(cmp.Compare(a.tokens, b.tokens), cmp.Compare(a.doc, b.doc)) })
+	share = max(minPhraseShare, min(1, share))
+	left := uint32(maxPhraseTokens * share)
+	var read []uint32
+	for _, d := range list[:min(len(list), int(maxPhraseDocs*share))] {
+		if d.tokens > left {
+			break
+		}
+		left -= d.tokens
+		read = append(read, d.doc)
+	}
+	return read
+}
+
+// readPhrase sets the exact numbers of occurrences in some documents.
+func (x *Index) readPhrase(ctx context.Context, s *segmentView, p Phrase, docs []uint32, found map[string]*candidates, texts Texts) error {
+	nos := make([]uint32, len(docs))
+	byNo := make(map[uint32]uint32, len(docs))
+	for i, doc := range docs {
+		nos[i] = s.nos[doc]
+		byNo[nos[i]] = doc
+		for _, c := range found {
+			if at, ok := slices.BinarySearch(c.docs, doc); ok {
+				c.freqs[at] = 0
+			}
+		}
+	}
+	return texts(ctx, nos, func(no uint32, text Field, starts []int) {
+		c := found[x.names.of(text.Name)]
+		if c == nil {
+			return
+		}
+		if at, ok := slices.BinarySearch(c.docs, byNo[no]); ok {
+			stems, _, _ := x.occurrences(text.Text, starts, p)
+			c.freqs[at] += uint32(p.count(stems, termOf))
+		}
+	})
+}
+
+// candidates returns the documents of a field that have all terms of p and not the term without, if
+// that is not empty.
+func (s *segmentView) candidates(p Phrase, field, without string) (*candidates, error) {
+	docs, err := s.withTerms(p, field)
+	if err != nil || s.live(docs).IsEmpty() {
+		return &candidates{}, err
+	}
+	if without != "" {
+		other, err := s.postings(field, without)
+		if err != nil {
+			return nil, err
+		}
+		docs.AndNot(roaring.BitmapOf(other.docs...))
+	}
+	c := &candidates{docs: docs.ToArray()}
+	freqs := map[string][]uint32{} // by term: in each of c.docs
+	for _, term := range p.terms() {
+		list, err := s.postings(field, term)
+		if err != nil {
+			return nil, err
+		}
+		freqs[term] = list.frequencies(c.docs)
+	}
+	c.freqs = make([]uint32, len(c.docs))
+	for i := range c.docs {
+		c.freqs[i] = walkPhrase(p, math.MaxUint32, func(before uint32, s step) uint32 { return min(before, freqs[s.term][i]) },
+			func(a, b uint32) uint32 { return max(a, b) })
+	}
+	return c, nil
+}
+
+// mostly reports whether at least half of the candidates among docs have the phrase.
+func (c *candidates) mostly(docs []uint32) bool {
+	read, have := 0, 0
+	for _, doc := range docs {
+		if at, ok := slices.BinarySearch(c.docs, doc); ok {
+			if read++; c.freqs[at] > 0 {
+				have++
+			}
+		}
+	}
+	return 2*have >= read
+}
+
+// keep removes the occurrences in all documents but docs.
+func (c *candidates) keep(docs []uint32) {
+	kept := roaring.BitmapOf(docs...)
+	for i, doc := range c.docs {
+		if !kept.Contains(doc) {
+			c.freqs[i] = 0
+		}
+	}
+}

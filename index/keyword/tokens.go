@@ -1,0 +1,49 @@
+package keyword
+
+import (
+	"strings"
+
+	"searchd/index/keyword/analysis"
+)
+
+// Token is a term of a text and the bytes [Start, End) of the text that it stands for. The tokens
+// of a word can overlap: the word and its parts. Position counts the smallest words of the text.
+type Token struct {
+	Term       string
+	Start, End int
+	Position   int
+	Covered    bool // indexed, but not asked for by queries: a part of another token
+	Name       bool // a name whose words are tokens too, such as os.path.join
+	Common     bool // a stop word: asked for where a query has no other words
+}
+
+// Analysis analyses texts as the indexes of a language do. It is safe for concurrent use.
+type Analysis struct{ analyzer *analysis.Analyzer }
+
+// NewAnalysis returns the analysis of a language, one of [analysis.Languages]; "" is "en". It
+// returns ErrOptions for any other.
+func NewAnalysis(language string) (*Analysis, error) {
+	o, err := Options{Language: language}.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	a, err := analysis.New(o.Language)
+	if err != nil {
+		return nil, err
+	}
+	return &Analysis{a}, nil
+}
+
+// Occurrences returns the tokens of text in order: those whose terms wanted accepts, or all if it
+// is nil.
+func (a *Analysis) Occurrences(text string, wanted func(term string) bool) (tokens []Token) {
+	for t := range a.analyzer.Tokens(text) {
+		if term := strings.TrimPrefix(t.Term, analysis.StopPrefix); wanted == nil || wanted(term) {
+			tokens = append(tokens, Token{
+				Term: term, Start: t.Start, End: t.End, Position: t.Position,
+				Covered: t.Kind == analysis.Single || t.Kind == analysis.Part, Name: t.Kind == analysis.Name, Common: t.Kind == analysis.Stop,
+			})
+		}
+	}
+	return tokens
+}
