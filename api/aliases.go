@@ -4,7 +4,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 
 	"searchd/search"
 )
@@ -13,43 +12,23 @@ type aliasList struct {
 	Aliases []search.Alias `json:"aliases"`
 }
 
-func (s *Server) listAliases(w http.ResponseWriter, r *http.Request) error {
+func (s *Server) listAliases(_ http.ResponseWriter, r *http.Request) (any, error) {
 	list, err := s.o.Engine.Aliases(r.Context())
-	if err != nil {
-		return err
-	}
 	list = slices.DeleteFunc(list, func(a search.Alias) bool { return callerOf(r.Context()).mayUse(a.Alias) != nil })
-	return writeJSON(w, http.StatusOK, aliasList{list})
+	return aliasList{list}, err
 }
 
-// aliasName reads the alias from the path.
-func aliasName(r *http.Request) (string, error) {
-	return pathName("alias", strings.TrimPrefix(r.URL.EscapedPath(), "/v1/aliases/"))
+func (s *Server) alias(_ http.ResponseWriter, r *http.Request) (any, error) {
+	return s.o.Engine.Alias(r.Context(), r.PathValue("alias"))
 }
 
-func (s *Server) alias(w http.ResponseWriter, r *http.Request) error {
-	name, err := aliasName(r)
-	if err != nil {
-		return err
-	}
-	a, err := s.o.Engine.Alias(r.Context(), name)
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusOK, a)
-}
-
-// putAlias makes the alias, or lets it lead to another collection.
+// putAlias creates the alias or moves it to another collection.
 func (s *Server) putAlias(w http.ResponseWriter, r *http.Request) error {
-	name, err := aliasName(r)
-	if err != nil {
-		return err
-	}
-	a := search.Alias{Alias: name}
+	a := search.Alias{Alias: r.PathValue("alias")}
 	if err := decodeBody(r, false, &a); err != nil {
 		return err
 	}
-	if a.Alias != name {
+	if a.Alias != r.PathValue("alias") {
 		return &search.FieldError{Field: "alias", Value: a.Alias, Allowed: "the alias of the path, or none"}
 	}
 	if err := checkCollection("collection", a.Collection); err != nil {
@@ -58,26 +37,13 @@ func (s *Server) putAlias(w http.ResponseWriter, r *http.Request) error {
 	if err := callerOf(r.Context()).mayUse(a.Collection); err != nil {
 		return err
 	}
-	created, err := s.o.Engine.SetAlias(r.Context(), name, a.Collection)
+	created, err := s.o.Engine.SetAlias(r.Context(), a.Alias, a.Collection)
 	if err != nil {
 		return err
 	}
-	status := http.StatusOK
-	if created {
-		status = http.StatusCreated
-		w.Header().Set("Location", "/v1/aliases/"+url.PathEscape(name))
-	}
-	return writeJSON(w, status, a)
+	return writeCreated(w, created, "/v1/aliases/"+url.PathEscape(a.Alias), a)
 }
 
-func (s *Server) deleteAlias(w http.ResponseWriter, r *http.Request) error {
-	name, err := aliasName(r)
-	if err != nil {
-		return err
-	}
-	if err := s.o.Engine.DeleteAlias(r.Context(), name); err != nil {
-		return err
-	}
-	w.WriteHeader(http.StatusNoContent)
-	return nil
+func (s *Server) deleteAlias(_ http.ResponseWriter, r *http.Request) error {
+	return s.o.Engine.DeleteAlias(r.Context(), r.PathValue("alias"))
 }

@@ -64,31 +64,31 @@ type attentionToken struct {
 	Special bool   `json:"special,omitempty"`
 }
 
-func (s *Server) attention(w http.ResponseWriter, r *http.Request) error {
+func (s *Server) attention(_ http.ResponseWriter, r *http.Request) (any, error) {
 	var q attentionRequest
 	if err := decodeBody(r, false, &q); err != nil {
-		return err
+		return nil, err
 	}
 	texts := [2]string{q.Text, q.With}
 	var o [2]search.EmbedOptions
 	for i, t := range [2]struct{ field, typ string }{{"text", q.InputType}, {"with", q.WithInputType}} {
 		if i == 0 && strings.TrimSpace(texts[i]) == "" || len(texts[i]) > search.MaxQueryBytes {
-			return &search.FieldError{Field: t.field, Value: texts[i], Allowed: fmt.Sprintf("1 to %d bytes", search.MaxQueryBytes)}
+			return nil, &search.FieldError{Field: t.field, Value: texts[i], Allowed: fmt.Sprintf("1 to %d bytes", search.MaxQueryBytes)}
 		}
 		if t.typ != "" && t.typ != "document" && t.typ != "query" {
-			return &search.FieldError{Field: strings.TrimPrefix(t.field+"_input_type", "text_"), Value: t.typ, Allowed: "document, query"}
+			return nil, &search.FieldError{Field: strings.TrimPrefix(t.field+"_input_type", "text_"), Value: t.typ, Allowed: "document, query"}
 		}
 		o[i].Query = t.typ == "query"
 	}
 	if q.Layerwise && q.With == "" {
-		return &search.FieldError{Field: "layerwise", Value: q.Layerwise, Allowed: "false, or true beside a second text in with"}
+		return nil, &search.FieldError{Field: "layerwise", Value: q.Layerwise, Allowed: "false, or true beside a second text in with"}
 	}
 	info := s.o.Inference.Encoder()
 	a := attentionAnswer{Model: s.o.Inference.Model().Name, Layers: info.Layers, Heads: info.Heads}
 	if q.With != "" {
 		c, err := s.o.Inference.Contributions(r.Context(), texts, o)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		a.showShares(c)
 	}
@@ -106,14 +106,14 @@ func (s *Server) attention(w http.ResponseWriter, r *http.Request) error {
 		}
 		t, err := s.o.Inference.Attention(r.Context(), q.Text, ao)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		a.LayerCosines = t.LayerCosines
 		if weights {
 			a.showAttention(t)
 		}
 	}
-	return writeJSON(w, http.StatusOK, a)
+	return a, nil
 }
 
 func (a *attentionAnswer) showShares(c *search.Contribution) {

@@ -1,13 +1,13 @@
 package api
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"searchd/search"
@@ -36,27 +36,16 @@ type collectionList struct {
 	Collections []search.CollectionInfo `json:"collections"`
 }
 
-func (s *Server) listCollections(w http.ResponseWriter, r *http.Request) error {
+func (s *Server) listCollections(_ http.ResponseWriter, r *http.Request) (any, error) {
 	infos, err := s.visible(r.Context())
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusOK, collectionList{infos})
+	return collectionList{infos}, err
 }
 
 // visible returns the collections that the caller's key is for.
 func (s *Server) visible(ctx context.Context) ([]search.CollectionInfo, error) {
 	infos, err := s.o.Engine.Collections(ctx)
-	if err != nil {
-		return nil, err
-	}
-	visible := []search.CollectionInfo{}
-	for _, info := range infos {
-		if callerOf(ctx).mayUse(info.Name) == nil {
-			visible = append(visible, info)
-		}
-	}
-	return visible, nil
+	hidden := func(info search.CollectionInfo) bool { return callerOf(ctx).mayUse(info.Name) != nil }
+	return append([]search.CollectionInfo{}, slices.DeleteFunc(infos, hidden)...), err
 }
 
 func (s *Server) createCollection(w http.ResponseWriter, r *http.Request) error {
@@ -74,55 +63,27 @@ func (s *Server) createCollection(w http.ResponseWriter, r *http.Request) error 
 	if err != nil {
 		return inSettings(err)
 	}
-	w.Header().Set("Location", "/v1/collections/"+url.PathEscape(info.Name))
-	return writeJSON(w, http.StatusCreated, info)
+	return writeCreated(w, true, "/v1/collections/"+url.PathEscape(info.Name), info)
 }
 
-func (s *Server) collection(w http.ResponseWriter, r *http.Request) error {
-	name, err := collectionName(r)
-	if err != nil {
-		return err
-	}
-	info, err := s.o.Engine.Collection(r.Context(), name)
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusOK, info)
+func (s *Server) collection(_ http.ResponseWriter, r *http.Request) (any, error) {
+	return s.o.Engine.Collection(r.Context(), r.PathValue("collection"))
 }
 
-// collectionStats answers the gauges of a collection's indexes.
-func (s *Server) collectionStats(w http.ResponseWriter, r *http.Request) error {
-	name, err := collectionName(r)
-	if err != nil {
-		return err
-	}
-	stats, err := s.o.Engine.Gauges(r.Context(), name)
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusOK, stats)
+// collectionStats returns the gauges of a collection's indexes.
+func (s *Server) collectionStats(_ http.ResponseWriter, r *http.Request) (any, error) {
+	return s.o.Engine.Gauges(r.Context(), r.PathValue("collection"))
 }
 
-// collectionLanguage answers the language of a collection and the one that its texts look like.
-func (s *Server) collectionLanguage(w http.ResponseWriter, r *http.Request) error {
-	name, err := collectionName(r)
-	if err != nil {
-		return err
-	}
-	language, err := s.o.Engine.Language(r.Context(), name)
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusOK, language)
+// collectionLanguage returns the language of a collection and the one that its texts look like.
+func (s *Server) collectionLanguage(_ http.ResponseWriter, r *http.Request) (any, error) {
+	return s.o.Engine.Language(r.Context(), r.PathValue("collection"))
 }
 
-// putCollection creates the collection or brings its settings to those of the body; saying the same
-// twice changes nothing.
+// putCollection creates the collection or brings its settings to those of the body. It is
+// idempotent.
 func (s *Server) putCollection(w http.ResponseWriter, r *http.Request) error {
-	name, err := collectionName(r)
-	if err != nil {
-		return err
-	}
+	name := r.PathValue("collection")
 	b := collectionBody{Name: name}
 	if err := decodeBody(r, true, &b); err != nil {
 		return err
@@ -130,29 +91,23 @@ func (s *Server) putCollection(w http.ResponseWriter, r *http.Request) error {
 	if b.Name != name {
 		return &search.FieldError{Field: "name", Value: b.Name, Allowed: "the name of the path, or none"}
 	}
-	return s.ensure(w, r, name, b.Settings)
+	info, created, err := s.o.Engine.EnsureCollection(r.Context(), name, b.Settings)
+	if err != nil {
+		return inSettings(err)
+	}
+	return writeCreated(w, created, "/v1/collections/"+url.PathEscape(info.Name), info)
 }
 
 // patchCollection merges the body's settings (RFC 7396) into the stored ones.
-func (s *Server) patchCollection(w http.ResponseWriter, r *http.Request) error {
-	name, err := collectionName(r)
-	if err != nil {
-		return err
-	}
+func (s *Server) patchCollection(_ http.ResponseWriter, r *http.Request) (any, error) {
+	name := r.PathValue("collection")
 	patch, err := bodyOf(r, false, "application/json", "application/merge-patch+json")
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := checkText(patch); err != nil {
-		return err
-	}
-	if bytes.TrimSpace(patch)[0] != '{' {
-		return &requestError{kind: errMalformed, detail: "body: got " + jsonKind(patch) + ", allowed: an object"}
-	}
-	// By itself, too: an unknown member that is null would change nothing, and nobody would hear
-	// that it is none.
+	// The merge drops members that are null, so the patch itself is checked for unknown ones.
 	if err := decodeStrict(patch, new(collectionBody)); err != nil {
-		return err
+		return nil, err
 	}
 	info, err := s.o.Engine.ChangeSettings(r.Context(), name, func(old search.Settings) (search.Settings, error) {
 		stored, err := json.Marshal(collectionBody{Name: name, Settings: old})
@@ -172,23 +127,7 @@ func (s *Server) patchCollection(w http.ResponseWriter, r *http.Request) error {
 		}
 		return b.Settings, nil
 	})
-	if err != nil {
-		return inSettings(err)
-	}
-	return writeJSON(w, http.StatusOK, info)
-}
-
-func (s *Server) ensure(w http.ResponseWriter, r *http.Request, name string, settings search.Settings) error {
-	info, created, err := s.o.Engine.EnsureCollection(r.Context(), name, settings)
-	if err != nil {
-		return inSettings(err)
-	}
-	status := http.StatusOK
-	if created {
-		status = http.StatusCreated
-		w.Header().Set("Location", "/v1/collections/"+url.PathEscape(info.Name))
-	}
-	return writeJSON(w, status, info)
+	return info, inSettings(err)
 }
 
 // inSettings makes an error about a member of the settings name it as the body does: "language" is
@@ -225,16 +164,9 @@ func inSettings(err error) error {
 	return err
 }
 
-func (s *Server) dropCollection(w http.ResponseWriter, r *http.Request) error {
-	name, err := collectionName(r)
-	if err != nil {
-		return err
-	}
-	if err := s.o.Engine.DropCollection(r.Context(), name); err != nil {
-		return s.aliased(r, name, err)
-	}
-	w.WriteHeader(http.StatusNoContent)
-	return nil
+func (s *Server) dropCollection(_ http.ResponseWriter, r *http.Request) error {
+	name := r.PathValue("collection")
+	return s.aliased(r, name, s.o.Engine.DropCollection(r.Context(), name))
 }
 
 // aliased leaves the names of aliases out of the error of a collection that has some, where the

@@ -97,7 +97,7 @@ func newServer(t *testing.T, o Options) *Server {
 	if err != nil {
 		t.Fatalf("openapi.yaml: %v", err)
 	}
-	s.handler = c.watch(t, s.handler.(*echo.Echo))
+	s.handler = c.watch(t, s.handler, s.router())
 	return s
 }
 
@@ -138,8 +138,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// watch serves like e, and tells t where an exchange is not as described.
-func (c *contract) watch(t *testing.T, e *echo.Echo) http.Handler {
+// watch serves like h, whose routes are those of e, and reports exchanges that are not as described.
+func (c *contract) watch(t *testing.T, h http.Handler, e *echo.Echo) http.Handler {
 	var mu sync.Mutex
 	var found []string
 	ended := false
@@ -160,7 +160,7 @@ func (c *contract) watch(t *testing.T, e *echo.Echo) http.Handler {
 			r.Body = body
 		}
 		rec := &exchange{ResponseWriter: w, status: http.StatusOK}
-		e.ServeHTTP(rec, r)
+		h.ServeHTTP(rec, r)
 		if r.Context().Err() != nil {
 			return // nobody read the answer to its end
 		}
@@ -412,6 +412,7 @@ type exchange struct {
 }
 
 func (r *exchange) Unwrap() http.ResponseWriter { return r.ResponseWriter }
+func (r *exchange) Flush()                      { http.NewResponseController(r.ResponseWriter).Flush() }
 
 func (r *exchange) WriteHeader(status int) {
 	if !r.written && status >= 200 {

@@ -82,11 +82,8 @@ type documentList struct {
 	Next      string                  `json:"next,omitempty"` // the cursor of the next page; absent on the last
 }
 
-func (s *Server) listDocuments(w http.ResponseWriter, r *http.Request) error {
-	c, err := collectionName(r)
-	if err != nil {
-		return err
-	}
+func (s *Server) listDocuments(_ http.ResponseWriter, r *http.Request) (any, error) {
+	c := r.PathValue("collection")
 	p := queryParams(r)
 	cursor, _ := p.text("cursor")
 	limit, given := p.integer("limit")
@@ -94,19 +91,19 @@ func (s *Server) listDocuments(w http.ResponseWriter, r *http.Request) error {
 		limit = 100
 	}
 	if err := p.err(); err != nil {
-		return err
+		return nil, err
 	}
 	if limit < 1 || limit > maxItems {
-		return &search.FieldError{Field: "limit", Value: limit, Allowed: fmt.Sprintf("1 to %d", maxItems)}
+		return nil, &search.FieldError{Field: "limit", Value: limit, Allowed: fmt.Sprintf("1 to %d", maxItems)}
 	}
 	docs, next, err := s.o.Engine.Documents(r.Context(), c, cursor, limit)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if docs == nil {
 		docs = []search.StoredDocument{}
 	}
-	return writeJSON(w, http.StatusOK, documentList{docs, next})
+	return documentList{docs, next}, nil
 }
 
 type itemList struct {
@@ -117,10 +114,7 @@ type itemList struct {
 // postDocuments takes one document, answered and bound to a revision like PUT, or an array of at
 // most maxItems, answered item by item.
 func (s *Server) postDocuments(w http.ResponseWriter, r *http.Request) error {
-	c, err := collectionName(r)
-	if err != nil {
-		return err
-	}
+	c := r.PathValue("collection")
 	data, err := bodyOf(r, false, "application/json")
 	if err != nil {
 		return err
@@ -198,20 +192,12 @@ func (s *Server) writeDocument(w http.ResponseWriter, r *http.Request, collectio
 		return res.Err
 	}
 	w.Header().Set("ETag", etag(res.Revision))
-	status := http.StatusOK
-	if res.Status == search.Created {
-		status = http.StatusCreated
-		w.Header().Set("Location", "/v1/collections/"+url.PathEscape(collection)+"/documents/"+url.PathEscape(res.ID))
-	}
-	return writeJSON(w, status, s.answerWrite(0, doc, res))
+	location := "/v1/collections/" + url.PathEscape(collection) + "/documents/" + url.PathEscape(res.ID)
+	return writeCreated(w, res.Status == search.Created, location, s.answerWrite(0, doc, res))
 }
 
 func (s *Server) document(w http.ResponseWriter, r *http.Request) error {
-	c, id, err := names(r)
-	if err != nil {
-		return err
-	}
-	doc, err := s.o.Engine.Document(r.Context(), c, id)
+	doc, err := s.o.Engine.Document(r.Context(), r.PathValue("collection"), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -225,10 +211,7 @@ func (s *Server) document(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Server) putDocument(w http.ResponseWriter, r *http.Request) error {
-	c, id, err := names(r)
-	if err != nil {
-		return err
-	}
+	c, id := r.PathValue("collection"), r.PathValue("id")
 	data, err := bodyOf(r, false, "application/json")
 	if err != nil {
 		return err
@@ -247,10 +230,7 @@ func (s *Server) putDocument(w http.ResponseWriter, r *http.Request) error {
 // may come; then, without a condition of the client's, the merge is done again on what that one
 // left.
 func (s *Server) patchDocument(w http.ResponseWriter, r *http.Request) error {
-	c, id, err := names(r)
-	if err != nil {
-		return err
-	}
+	c, id := r.PathValue("collection"), r.PathValue("id")
 	patch, err := bodyOf(r, false, "application/json", "application/merge-patch+json")
 	if err != nil {
 		return err
@@ -301,11 +281,8 @@ func keptBlocks(doc *search.StoredDocument, merged json.RawMessage) map[string][
 	return kept
 }
 
-func (s *Server) deleteDocument(w http.ResponseWriter, r *http.Request) error {
-	c, id, err := names(r)
-	if err != nil {
-		return err
-	}
+func (s *Server) deleteDocument(_ http.ResponseWriter, r *http.Request) error {
+	c, id := r.PathValue("collection"), r.PathValue("id")
 	if r.Header.Get("If-None-Match") != "" {
 		return &requestError{kind: errMalformed, detail: "If-None-Match: given, allowed with DELETE: If-Match alone"}
 	}
@@ -320,21 +297,14 @@ func (s *Server) deleteDocument(w http.ResponseWriter, r *http.Request) error {
 	if at != nil && errors.Is(res.Err, search.ErrDocumentNotFound) {
 		return fmt.Errorf("%w: If-Match is given, and document %q was deleted meanwhile", search.ErrConflict, id)
 	}
-	if res.Err != nil {
-		return res.Err
-	}
-	w.WriteHeader(http.StatusNoContent)
-	return nil
+	return res.Err
 }
 
 // deleteDocuments deletes the documents whose ids the body lists, or those that pass its filter.
-func (s *Server) deleteDocuments(w http.ResponseWriter, r *http.Request) error {
-	c, err := collectionName(r)
-	if err != nil {
-		return err
-	}
+func (s *Server) deleteDocuments(_ http.ResponseWriter, r *http.Request) (any, error) {
+	c := r.PathValue("collection")
 	if err := unconditional(r); err != nil {
-		return err
+		return nil, err
 	}
 	var b struct {
 		IDs    []string `json:"ids"`
@@ -342,31 +312,31 @@ func (s *Server) deleteDocuments(w http.ResponseWriter, r *http.Request) error {
 		DryRun bool     `json:"dry_run"`
 	}
 	if err := decodeBody(r, false, &b); err != nil {
-		return err
+		return nil, err
 	}
 	switch {
 	case b.Filter != nil && b.IDs != nil:
-		return &search.FieldError{Field: "filter", Value: *b.Filter, Allowed: "ids or a filter, not both"}
+		return nil, &search.FieldError{Field: "filter", Value: *b.Filter, Allowed: "ids or a filter, not both"}
 	case b.Filter != nil:
 		d, err := s.o.Engine.DeleteByFilter(r.Context(), c, *b.Filter, b.DryRun)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		return writeJSON(w, http.StatusOK, d)
+		return d, nil
 	case b.DryRun:
-		return &search.FieldError{Field: "dry_run", Value: true, Allowed: "only with a filter"}
+		return nil, &search.FieldError{Field: "dry_run", Value: true, Allowed: "only with a filter"}
 	}
 	if len(b.IDs) == 0 || len(b.IDs) > maxItems {
-		return &search.FieldError{Field: "ids", Value: len(b.IDs), Allowed: fmt.Sprintf("1 to %d ids, or a filter in their place", maxItems)}
+		return nil, &search.FieldError{Field: "ids", Value: len(b.IDs), Allowed: fmt.Sprintf("1 to %d ids, or a filter in their place", maxItems)}
 	}
 	for i, id := range b.IDs {
 		if err := checkName(fmt.Sprintf("ids[%d]", i), id, 512); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	results, err := s.o.Engine.DeleteDocuments(r.Context(), c, b.IDs)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	list := itemList{Results: make([]itemAnswer, 0, len(results))}
 	for _, res := range results {
@@ -376,7 +346,7 @@ func (s *Server) deleteDocuments(w http.ResponseWriter, r *http.Request) error {
 		}
 		list.Results = append(list.Results, a)
 	}
-	return writeJSON(w, http.StatusOK, list)
+	return list, nil
 }
 
 func etag(revision uint64) string { return `"` + strconv.FormatUint(revision, 10) + `"` }

@@ -42,33 +42,33 @@ type embeddingUsage struct {
 	Truncated    int `json:"truncated,omitempty"` // inputs whose end did not fit into the checkpoint
 }
 
-func (s *Server) embeddings(w http.ResponseWriter, r *http.Request) error {
+func (s *Server) embeddings(w http.ResponseWriter, r *http.Request) (any, error) {
 	var q embeddingRequest
 	if err := decodeBody(r, false, &q); err != nil {
-		return err
+		return nil, err
 	}
 	in, err := q.Input.read("input", s.o.MaxEmbedTexts, s.o.Inference.Encoder().Vocabulary)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if q.InputType != "" && q.InputType != "document" && q.InputType != "query" {
-		return &search.FieldError{Field: "input_type", Value: q.InputType, Allowed: "document, query"}
+		return nil, &search.FieldError{Field: "input_type", Value: q.InputType, Allowed: "document, query"}
 	}
 	o := search.EmbedOptions{Query: q.InputType == "query"}
 	width, err := s.dimensions(q.Dimensions)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if q.Dimensions != nil {
 		o.Dimensions = width
 	}
 	types, err := q.check(width)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	e, err := s.embed(w, r, in, o)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	list := embeddingList{Object: "list", Data: make([]embeddingItem, len(e.Vectors)), Model: e.Model.Name,
 		Usage: embeddingUsage{e.Tokens, e.Tokens, count(e.Truncated)}}
@@ -79,7 +79,7 @@ func (s *Server) embeddings(w http.ResponseWriter, r *http.Request) error {
 		}
 		list.Data[i] = item
 	}
-	return writeJSON(w, http.StatusOK, list)
+	return list, nil
 }
 
 // dimensions returns how long the vectors are going to be.

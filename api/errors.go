@@ -278,7 +278,16 @@ func clientLeft(err error, r *http.Request) bool {
 	return errors.As(err, &op) && op.Op == "write" || errors.Is(err, context.Canceled) && r.Context().Err() != nil
 }
 
-// writeJSON answers v with a status.
+// writeCreated sends v with the status 201 and its address where it was created, else with 200.
+func writeCreated(w http.ResponseWriter, created bool, location string, v any) error {
+	if !created {
+		return writeJSON(w, http.StatusOK, v)
+	}
+	w.Header().Set("Location", location)
+	return writeJSON(w, http.StatusCreated, v)
+}
+
+// writeJSON sends v with a status.
 func writeJSON(w http.ResponseWriter, status int, v any) error {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

@@ -13,10 +13,7 @@ import (
 // exportDocuments streams all documents of a collection as NDJSON, page by page; each page is a
 // snapshot of its own. Its lines can be imported as they are.
 func (s *Server) exportDocuments(w http.ResponseWriter, r *http.Request) error {
-	c, err := collectionName(r)
-	if err != nil {
-		return err
-	}
+	c := r.PathValue("collection")
 	rc := http.NewResponseController(w)
 	cursor, page := "", 200
 	for first := true; ; first = false {

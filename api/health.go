@@ -16,24 +16,24 @@ type health struct {
 
 // livez says that the process runs; nothing else, for a server that is busy or waits for a disk
 // must not be restarted.
-func (s *Server) livez(w http.ResponseWriter, r *http.Request) error {
-	return writeJSON(w, http.StatusOK, health{Status: "ok"})
+func (s *Server) livez(_ http.ResponseWriter, r *http.Request) (any, error) {
+	return health{Status: "ok"}, nil
 }
 
 // readyz says whether requests should be sent here. A server that takes no writes after a failed
 // commit still answers searches, and no other server has its data.
-func (s *Server) readyz(w http.ResponseWriter, r *http.Request) error {
+func (s *Server) readyz(w http.ResponseWriter, r *http.Request) (any, error) {
 	if s.draining.Load() {
-		return fmt.Errorf("%w: shutting down", errNotReady)
+		return nil, fmt.Errorf("%w: shutting down", errNotReady)
 	}
 	if err := s.o.Engine.Ready(); err != nil {
-		return fmt.Errorf("%w: %w", errNotReady, err)
+		return nil, fmt.Errorf("%w: %w", errNotReady, err)
 	}
 	h := health{Status: "ok"}
 	if err := s.o.Engine.ReadOnly(); err != nil {
 		h.Warning = "writes are refused until the next start: " + search.ErrReadOnly.Error() + " after a failed commit"
 	}
-	return writeJSON(w, http.StatusOK, h)
+	return h, nil
 }
 
 // info describes the server. The first group has the names that clients of
@@ -81,13 +81,13 @@ type infoLimits struct {
 	SearchSeconds   float64 `json:"search_seconds"`
 }
 
-func (s *Server) info(w http.ResponseWriter, r *http.Request) error {
+func (s *Server) info(_ http.ResponseWriter, r *http.Request) (any, error) {
 	m, e := s.o.Inference.Model(), s.o.Inference.Encoder()
 	dtype := "float32"
 	if e.Precision == "int8" {
 		dtype = e.Precision
 	}
-	return writeJSON(w, http.StatusOK, info{
+	return info{
 		ModelID: m.Name, ModelSHA: m.SHA256, ModelDType: dtype, ServedModelName: m.Name,
 		ModelType:      map[string]any{"embedding": map[string]string{"pooling": m.Pooling}},
 		MaxInputLength: m.MaxTokens, MaxBatchTokens: search.MaxBatchTokens, MaxClientBatchSize: s.o.MaxEmbedTexts,
@@ -97,7 +97,7 @@ func (s *Server) info(w http.ResponseWriter, r *http.Request) error {
 			Items: maxItems, RerankTexts: maxRerankTexts, TokenTexts: maxTokenTexts, TokenValues: search.MaxTokenValues, AttentionTokens: search.MaxAttentionTokens, Query: search.MaxQueryBytes, Hits: search.MaxLimit, Window: search.MaxWindow,
 			SearchSeconds: s.o.SearchTimeout.Seconds()},
 		Defaults: search.DefaultSettings(m),
-	})
+	}, nil
 }
 
 //go:embed openapi.yaml

@@ -168,17 +168,10 @@ func (s *Server) once(handle handler) handler {
 	}
 }
 
-// incarnation returns that of the collection that the path names, none where there is no
-// collection, which the handler will say.
+// incarnation returns that of the collection that the path names, or "" if there is none: then the
+// handler returns the error.
 func (s *Server) incarnation(r *http.Request) string {
-	c, err := collectionName(r)
-	if err != nil {
-		return ""
-	}
-	info, err := s.o.Engine.Collection(r.Context(), c)
-	if err != nil {
-		return ""
-	}
+	info, _ := s.o.Engine.Collection(r.Context(), r.PathValue("collection"))
 	return info.Incarnation
 }
 

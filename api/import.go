@@ -28,10 +28,7 @@ const (
 // true, and names the line from which on nothing was answered. Ingesting is idempotent by id, so
 // sending all of it again is safe.
 func (s *Server) importDocuments(w http.ResponseWriter, r *http.Request) error {
-	c, err := collectionName(r)
-	if err != nil {
-		return err
-	}
+	c := r.PathValue("collection")
 	if err := unconditional(r); err != nil {
 		return err
 	}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strings"
+	"slices"
 
 	"searchd/access"
 	"searchd/search"
@@ -21,12 +21,14 @@ type keyList struct {
 	Keys []access.Key `json:"keys"`
 }
 
-// keyring returns the server's keys.
-func (s *Server) keyring() (*access.Keyring, error) {
-	if s.o.Keys == nil {
-		return nil, fmt.Errorf("%w: the server was started without a place for API keys", search.ErrUnsupported)
+// withKeyring refuses the routes of keys where the server has none.
+func (s *Server) withKeyring(h handler) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		if s.o.Keys == nil {
+			return fmt.Errorf("%w: the server was started without a place for API keys", search.ErrUnsupported)
+		}
+		return h(w, r)
 	}
-	return s.o.Keys, nil
 }
 
 // visible reports whether the caller may see and revoke a key: its own, and those that may do no
@@ -35,27 +37,14 @@ func (c caller) visible(k access.Key) bool {
 	return c.key == nil || c.key.ID == k.ID || c.key.Covers(k.Spec) == nil
 }
 
-func (s *Server) listKeys(w http.ResponseWriter, r *http.Request) error {
-	ring, err := s.keyring()
-	if err != nil {
-		return err
-	}
-	list := keyList{Keys: []access.Key{}}
-	for _, k := range ring.Keys() {
-		if callerOf(r.Context()).visible(k) {
-			list.Keys = append(list.Keys, k)
-		}
-	}
-	return writeJSON(w, http.StatusOK, list)
+func (s *Server) listKeys(_ http.ResponseWriter, r *http.Request) (any, error) {
+	hidden := func(k access.Key) bool { return !callerOf(r.Context()).visible(k) }
+	return keyList{slices.DeleteFunc(s.o.Keys.Keys(), hidden)}, nil
 }
 
 // createKey makes a key. The first one of a server must be able to make others: from then on each
 // request needs a key.
 func (s *Server) createKey(w http.ResponseWriter, r *http.Request) error {
-	ring, err := s.keyring()
-	if err != nil {
-		return err
-	}
 	var spec access.Spec
 	if err := decodeBody(r, false, &spec); err != nil {
 		return keyError(err)
@@ -74,51 +63,35 @@ func (s *Server) createKey(w http.ResponseWriter, r *http.Request) error {
 			return keyError(err)
 		}
 	}
-	key, token, err := ring.CreateBy(r.Context(), who.key, spec)
+	key, token, err := s.o.Keys.CreateBy(r.Context(), who.key, spec)
 	if err != nil {
 		return keyError(err)
 	}
 	s.log.Info("key made", "id", key.ID, "name", key.Name, "scopes", key.Scopes.String(), "by", who.id(), "request_id", requestID(r.Context()))
-	w.Header().Set("Location", "/v1/keys/"+url.PathEscape(key.ID))
-	return writeJSON(w, http.StatusCreated, keyAnswer{key, token})
+	return writeCreated(w, true, "/v1/keys/"+url.PathEscape(key.ID), keyAnswer{key, token})
 }
 
 // visibleKey returns the key that the path names. One that the caller may not see is unknown to it.
-func (s *Server) visibleKey(r *http.Request) (*access.Keyring, access.Key, error) {
-	ring, err := s.keyring()
-	if err != nil {
-		return nil, access.Key{}, err
-	}
-	raw, _ := strings.CutPrefix(r.URL.EscapedPath(), "/v1/keys/")
-	id, err := pathValue("key", raw, 64)
-	if err != nil {
-		return nil, access.Key{}, err
-	}
-	key, err := ring.Key(id)
+func (s *Server) visibleKey(r *http.Request) (access.Key, error) {
+	id := r.PathValue("key")
+	key, err := s.o.Keys.Key(id)
 	if err == nil && !callerOf(r.Context()).visible(key) {
 		err = fmt.Errorf("%w: %.40q", access.ErrUnknown, id)
 	}
-	return ring, key, err
+	return key, err
 }
 
-func (s *Server) key(w http.ResponseWriter, r *http.Request) error {
-	_, key, err := s.visibleKey(r)
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusOK, key)
-}
+func (s *Server) key(_ http.ResponseWriter, r *http.Request) (any, error) { return s.visibleKey(r) }
 
-func (s *Server) revokeKey(w http.ResponseWriter, r *http.Request) error {
-	ring, key, err := s.visibleKey(r)
-	if err != nil {
-		return err
+func (s *Server) revokeKey(_ http.ResponseWriter, r *http.Request) error {
+	key, err := s.visibleKey(r)
+	if err == nil {
+		err = s.o.Keys.Revoke(r.Context(), key.ID)
 	}
-	if err := ring.Revoke(r.Context(), key.ID); err != nil {
+	if err != nil {
 		return err
 	}
 	s.log.Info("key revoked", "id", key.ID, "name", key.Name, "by", callerOf(r.Context()).id(), "request_id", requestID(r.Context()))
-	w.WriteHeader(http.StatusNoContent)
 	return nil
 }
 

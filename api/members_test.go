@@ -56,7 +56,7 @@ func TestWrongMembers(t *testing.T) {
 	if want := `parameter "Limit": not known here, the nearest name is "limit"`; p.Detail != want {
 		t.Errorf("detail %q, want %q", p.Detail, want)
 	}
-	for body, got := range map[string]string{"null": "true, false or null", " []": "an array", "5": "a number"} {
+	for body, got := range map[string]string{"null": "null", " []": "an array", "5": "5"} {
 		if p := f.do("PATCH", "/v1/collections/docs", body).problem(400, "malformed_request", ""); p.Detail != "body: got "+got+", allowed: an object" {
 			t.Errorf("PATCH of %s: %s", body, p.Detail)
 		}

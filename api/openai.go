@@ -3,7 +3,6 @@ package api
 import (
 	"fmt"
 	"net/http"
-	"net/url"
 	"strings"
 )
 
@@ -19,21 +18,21 @@ type modelItem struct {
 	OwnedBy string `json:"owned_by"`
 }
 
-func (s *Server) models(w http.ResponseWriter, r *http.Request) error {
-	return writeJSON(w, http.StatusOK, modelList{"list", []modelItem{s.modelItem()}})
+func (s *Server) models(_ http.ResponseWriter, r *http.Request) (any, error) {
+	return modelList{"list", []modelItem{s.modelItem()}}, nil
 }
 
 func (s *Server) modelItem() modelItem {
 	return modelItem{s.o.Inference.Model().Name, "model", s.started.Unix(), "searchd"}
 }
 
-// model answers the model of a name, which may hold slashes.
-func (s *Server) model(w http.ResponseWriter, r *http.Request) error {
-	name, err := url.PathUnescape(strings.TrimPrefix(r.URL.EscapedPath(), "/v1/models/"))
-	if m := s.modelItem(); err == nil && name == m.ID {
-		return writeJSON(w, http.StatusOK, m)
+// model returns the model of a name, which may have slashes.
+func (s *Server) model(_ http.ResponseWriter, r *http.Request) (any, error) {
+	m := s.modelItem()
+	if name := r.PathValue("model"); name != m.ID {
+		return nil, &requestError{kind: errNoModel, detail: fmt.Sprintf("model: got %q, allowed: %s", short(name), m.ID)}
 	}
-	return &requestError{kind: errNoModel, detail: fmt.Sprintf("model: got %q, allowed: %s", short(name), s.o.Inference.Model().Name)}
+	return m, nil
 }
 
 // openAIPaths are the routes whose errors have OpenAI's shape alone.

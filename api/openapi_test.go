@@ -13,7 +13,6 @@ import (
 	"searchd/search"
 
 	"github.com/getkin/kin-openapi/openapi3"
-	"github.com/labstack/echo/v4"
 )
 
 // section returns the lines of the description below a line, as far as they are indented deeper.
@@ -71,7 +70,7 @@ func TestOpenAPIHasEveryRoute(t *testing.T) {
 			t.Errorf("openapi.yaml describes %s, which is not served", name)
 		}
 	}
-	for _, r := range s.handler.(*echo.Echo).Routes() {
+	for _, r := range s.router().Routes() {
 		if r.Method != http.MethodHead && !served[r.Method+" "+r.Path] {
 			t.Errorf("%s %s is served and not in the route table, so nothing says which scope it needs", r.Method, r.Path)
 		}

@@ -15,59 +15,48 @@ import (
 	"searchd/search"
 )
 
-// names reads the collection and, where the route has one, the document id from the path as it was
-// sent: /v1/collections/{collection}[/documents/{id...}], or explain for documents. Each is
-// percent-decoded once.
-func names(r *http.Request) (collection, id string, err error) {
-	path, ok := strings.CutPrefix(r.URL.EscapedPath(), "/v1/collections/")
-	if !ok {
-		return "", "", errNoRoute
+// pathParams are the parameters of the paths, with the check of their values. Those of wholePaths
+// take the rest of the path, slashes included.
+var (
+	pathParams = map[string]func(field, value string) error{
+		"collection": checkMeant, "alias": checkMeant, "id": checkLength(512), "task": checkLength(512), "snapshot": checkLength(64), "key": checkLength(64),
+		"model": checkNothing, "file": checkNothing,
 	}
-	collection, rest, _ := strings.Cut(path, "/")
-	if collection, err = pathName("collection", collection); err != nil {
-		return "", "", err
-	}
-	for _, before := range []string{"documents/", "explain/"} {
-		if raw, ok := strings.CutPrefix(rest, before); ok {
-			id, err = pathValue("id", raw, 512)
+	wholePaths = map[string]bool{"id": true, "model": true, "file": true}
+)
+
+// readPath sets the path values of r from its path as it was sent, each percent-decoded once.
+func (rt route) readPath(r *http.Request) error {
+	rest := strings.TrimPrefix(r.URL.EscapedPath(), "/")
+	for segment := range strings.SplitSeq(strings.TrimPrefix(rt.path, "/"), "/") {
+		name := strings.Trim(segment, "{}")
+		value := rest
+		if !wholePaths[name] {
+			value, rest, _ = strings.Cut(rest, "/")
 		}
+		if name == segment {
+			continue
+		}
+		decoded, err := url.PathUnescape(value)
+		if err != nil {
+			return &search.FieldError{Field: name, Value: value, Allowed: "percent-encoded UTF-8"}
+		}
+		if err := pathParams[name](name, decoded); err != nil {
+			return err
+		}
+		r.SetPathValue(name, decoded)
 	}
-	return collection, id, err
+	return nil
 }
 
-// collectionName reads the collection from the path.
-func collectionName(r *http.Request) (string, error) {
-	c, _, err := names(r)
-	return c, err
+func checkNothing(_, _ string) error { return nil }
+
+func checkLength(limit int) func(field, value string) error {
+	return func(field, value string) error { return checkName(field, value, limit) }
 }
 
-func pathValue(field, raw string, limit int) (string, error) {
-	v, err := unescaped(field, raw)
-	if err != nil {
-		return "", err
-	}
-	return v, checkName(field, v, limit)
-}
-
-func unescaped(field, raw string) (string, error) {
-	v, err := url.PathUnescape(raw)
-	if err != nil {
-		return "", &search.FieldError{Field: field, Value: raw, Allowed: "percent-encoded UTF-8"}
-	}
-	return v, nil
-}
-
-// pathName reads the name of a collection or an alias from the path.
-func pathName(field, raw string) (string, error) {
-	v, err := unescaped(field, raw)
-	if err != nil {
-		return "", err
-	}
-	return v, checkMeant(field, v)
-}
-
-// checkMeant refuses what nobody can mean as the name of a collection or an alias. Another that
-// none can have is not found.
+// checkMeant refuses what nobody can mean as the name of a collection or an alias. Other names that
+// are not allowed are merely not found.
 func checkMeant(field, v string) error {
 	if checkName(field, v, 128) == nil && !strings.ContainsAny(v, `/\`) && v != "." && v != ".." {
 		return nil

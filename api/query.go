@@ -8,31 +8,22 @@ import (
 	"searchd/search"
 )
 
-// postSearch answers the query of a JSON body.
-func (s *Server) postSearch(w http.ResponseWriter, r *http.Request) error {
-	c, err := collectionName(r)
-	if err != nil {
-		return err
-	}
+// postSearch runs the query of a JSON body.
+func (s *Server) postSearch(_ http.ResponseWriter, r *http.Request) (any, error) {
 	var q search.Query
 	if err := decodeBody(r, false, &q); err != nil {
-		return err
+		return nil, err
 	}
-	return s.search(w, r, c, q)
+	return s.search(r, q)
 }
 
-// getSearch answers the query of a query string, whose parameters have the names of the body's
-// members.
-func (s *Server) getSearch(w http.ResponseWriter, r *http.Request) error {
-	c, err := collectionName(r)
-	if err != nil {
-		return err
-	}
+// getSearch runs the query of a query string, whose parameters have the names of the body's members.
+func (s *Server) getSearch(_ http.ResponseWriter, r *http.Request) (any, error) {
 	q, err := queryOf(queryParams(r))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return s.search(w, r, c, q)
+	return s.search(r, q)
 }
 
 func queryOf(p *params) (search.Query, error) {
@@ -107,19 +98,16 @@ type batchItem struct {
 func searchAt(i int) string { return fmt.Sprintf("/searches/%d", i) }
 
 // batchSearch answers each of several queries, or says what is wrong with it.
-func (s *Server) batchSearch(w http.ResponseWriter, r *http.Request) error {
-	c, err := collectionName(r)
-	if err != nil {
-		return err
-	}
+func (s *Server) batchSearch(_ http.ResponseWriter, r *http.Request) (any, error) {
+	c := r.PathValue("collection")
 	var b struct {
 		Searches []json.RawMessage `json:"searches"`
 	}
 	if err := decodeBody(r, false, &b); err != nil {
-		return err
+		return nil, err
 	}
 	if n := len(b.Searches); n == 0 || n > search.MaxBatch {
-		return &search.FieldError{Field: "searches", Value: n, Allowed: fmt.Sprintf("1 to %d queries", search.MaxBatch)}
+		return nil, &search.FieldError{Field: "searches", Value: n, Allowed: fmt.Sprintf("1 to %d queries", search.MaxBatch)}
 	}
 	items := make([]batchItem, len(b.Searches))
 	var queries []search.Query
@@ -138,11 +126,11 @@ func (s *Server) batchSearch(w http.ResponseWriter, r *http.Request) error {
 	}
 	if len(queries) > 0 {
 		if _, err := s.o.Engine.Collection(r.Context(), c); err != nil {
-			return err // of all of them
+			return nil, err // of all of them
 		}
 		results, err := s.o.Engine.SearchBatch(r.Context(), c, queries)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		for i, res := range results {
 			if res.Err != nil {
@@ -153,72 +141,62 @@ func (s *Server) batchSearch(w http.ResponseWriter, r *http.Request) error {
 			items[at[i]].Response = res.Response
 		}
 	}
-	return writeJSON(w, http.StatusOK, struct {
+	return struct {
 		Results   []batchItem `json:"results"`
 		RequestID string      `json:"request_id"`
-	}{items, requestID(r.Context())})
+	}{items, requestID(r.Context())}, nil
 }
 
 // similar finds documents that are like others.
-func (s *Server) similar(w http.ResponseWriter, r *http.Request) error {
-	c, err := collectionName(r)
-	if err != nil {
-		return err
-	}
+func (s *Server) similar(_ http.ResponseWriter, r *http.Request) (any, error) {
 	var q search.Similar
 	if err := decodeBody(r, false, &q); err != nil {
-		return err
+		return nil, err
 	}
-	res, err := s.o.Engine.Similar(r.Context(), c, q)
-	if err != nil {
-		return err
-	}
-	return s.answerSearch(w, r, res)
+	res, err := s.o.Engine.Similar(r.Context(), r.PathValue("collection"), q)
+	return s.searched(r, res, err)
 }
 
-// postExplain says why a document ranks where it does for the query of a JSON body.
-func (s *Server) postExplain(w http.ResponseWriter, r *http.Request) error {
+// postExplain reports why a document ranks where it does for the query of a JSON body.
+func (s *Server) postExplain(_ http.ResponseWriter, r *http.Request) (any, error) {
 	var q search.Query
 	if err := decodeBody(r, false, &q); err != nil {
-		return err
+		return nil, err
 	}
-	return s.explain(w, r, q)
+	return s.explain(r, q)
 }
 
-// getExplain is postExplain for the query of the query string.
-func (s *Server) getExplain(w http.ResponseWriter, r *http.Request) error {
+// getExplain is postExplain for the query of a query string.
+func (s *Server) getExplain(_ http.ResponseWriter, r *http.Request) (any, error) {
 	q, err := queryOf(queryParams(r))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return s.explain(w, r, q)
+	return s.explain(r, q)
 }
 
-func (s *Server) explain(w http.ResponseWriter, r *http.Request, q search.Query) error {
-	c, id, err := names(r)
+func (s *Server) explain(r *http.Request, q search.Query) (any, error) {
+	x, err := s.o.Engine.Explain(r.Context(), r.PathValue("collection"), r.PathValue("id"), q)
 	if err != nil {
-		return err
-	}
-	x, err := s.o.Engine.Explain(r.Context(), c, id, q)
-	if err != nil {
-		return err
+		return nil, err
 	}
 	answer := *x
 	answer.RequestID = requestID(r.Context())
-	return writeJSON(w, http.StatusOK, answer)
+	return answer, nil
 }
 
-func (s *Server) search(w http.ResponseWriter, r *http.Request, collection string, q search.Query) error {
-	res, err := s.o.Engine.Search(r.Context(), collection, q)
+func (s *Server) search(r *http.Request, q search.Query) (any, error) {
+	res, err := s.o.Engine.Search(r.Context(), r.PathValue("collection"), q)
+	return s.searched(r, res, err)
+}
+
+// searched counts a search and returns its answer with the id of the request.
+func (s *Server) searched(r *http.Request, res *search.Response, err error) (any, error) {
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return s.answerSearch(w, r, res)
-}
-
-func (s *Server) answerSearch(w http.ResponseWriter, r *http.Request, res *search.Response) error {
 	s.metrics.observeSearch(res)
 	answer := *res // the engine's may be shared with other requests
 	answer.RequestID = requestID(r.Context())
-	return writeJSON(w, http.StatusOK, answer)
+	return answer, nil
 }

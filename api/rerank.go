@@ -126,36 +126,36 @@ type rerankMeta struct {
 }
 
 // rerank answers /v1/rerank and /v2/rerank.
-func (s *Server) rerank(w http.ResponseWriter, r *http.Request) error {
+func (s *Server) rerank(w http.ResponseWriter, r *http.Request) (any, error) {
 	if s.o.Inference.Encoder().Reranker == nil {
-		return search.ErrNoReranker
+		return nil, search.ErrNoReranker
 	}
 	var q rerankRequest
 	if err := decodeBody(r, false, &q); err != nil {
-		return err
+		return nil, err
 	}
 	field, documents := "documents", q.Documents
 	if documents == nil && q.Texts != nil {
 		field, documents = "texts", q.Texts
 	} else if q.Texts != nil {
-		return &search.FieldError{Field: "texts", Value: len(q.Texts), Allowed: "either this or documents"}
+		return nil, &search.FieldError{Field: "texts", Value: len(q.Texts), Allowed: "either this or documents"}
 	}
 	if q.TopN != nil && *q.TopN < 1 {
-		return &search.FieldError{Field: "top_n", Value: *q.TopN, Allowed: "1 or more"}
+		return nil, &search.FieldError{Field: "top_n", Value: *q.TopN, Allowed: "1 or more"}
 	}
 	if err := checkRankFields(q.RankFields); err != nil {
-		return err
+		return nil, err
 	}
 	texts := make([]string, len(documents))
 	for i := range documents {
 		var err error
 		if texts[i], err = documents[i].read(fmt.Sprintf("%s[%d]", field, i), q.RankFields); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	ranking, order, err := s.rank(w, r, q.Query, field, texts, q.Truncation != nil && !*q.Truncation)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	a := rerankAnswer{ID: requestID(r.Context()), Object: "list", Model: ranking.Model.Name, Results: []rerankResult{},
 		Usage: embeddingUsage{ranking.Tokens, ranking.Tokens, count(ranking.Truncated)}}
@@ -173,7 +173,7 @@ func (s *Server) rerank(w http.ResponseWriter, r *http.Request) error {
 		}
 		a.Results = append(a.Results, res)
 	}
-	return writeJSON(w, http.StatusOK, a)
+	return a, nil
 }
 
 // checkRankFields refuses to join more than a document holds.
@@ -250,20 +250,20 @@ type teiRank struct {
 }
 
 // teiRerank answers /rerank.
-func (s *Server) teiRerank(w http.ResponseWriter, r *http.Request) error {
+func (s *Server) teiRerank(w http.ResponseWriter, r *http.Request) (any, error) {
 	if s.o.Inference.Encoder().Reranker == nil {
-		return search.ErrNoReranker
+		return nil, search.ErrNoReranker
 	}
 	var q teiRerankRequest
 	if err := decodeBody(r, false, &q); err != nil {
-		return err
+		return nil, err
 	}
 	if q.Direction != "" && !strings.EqualFold(q.Direction, "right") {
-		return &search.FieldError{Field: "truncation_direction", Value: q.Direction, Allowed: "Right"}
+		return nil, &search.FieldError{Field: "truncation_direction", Value: q.Direction, Allowed: "Right"}
 	}
 	ranking, order, err := s.rank(w, r, q.Query, "texts", q.Texts, q.refuses())
 	if err != nil {
-		return err
+		return nil, err
 	}
 	ranks := make([]teiRank, len(order))
 	for n, i := range order {
@@ -275,5 +275,5 @@ func (s *Server) teiRerank(w http.ResponseWriter, r *http.Request) error {
 			ranks[n].Text = &q.Texts[i]
 		}
 	}
-	return writeJSON(w, http.StatusOK, ranks)
+	return ranks, nil
 }

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"regexp"
@@ -15,6 +16,28 @@ import (
 
 // handler answers one request, or returns the error that the caller answers.
 type handler func(w http.ResponseWriter, r *http.Request) error
+
+// value makes a handler of a function whose result is sent as JSON.
+func value(f func(w http.ResponseWriter, r *http.Request) (any, error)) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		v, err := f(w, r)
+		if err != nil {
+			return err
+		}
+		return writeJSON(w, http.StatusOK, v)
+	}
+}
+
+// empty makes a handler of a function without a result.
+func empty(f handler) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		if err := f(w, r); err != nil {
+			return err
+		}
+		w.WriteHeader(http.StatusNoContent)
+		return nil
+	}
+}
 
 // route is one line of the route table. Paths are those of the OpenAPI description, with {name} for
 // a parameter; {id} takes the rest of the path, slashes included.
@@ -38,78 +61,78 @@ func (s *Server) routes() []route {
 		toManage, toGrant, any    = access.CollectionsAdmin, access.KeysAdmin, access.All
 	)
 	return []route{
-		{"GET", "/v1/collections", any, s.listCollections, 0, nil, quick},
+		{"GET", "/v1/collections", any, value(s.listCollections), 0, nil, quick},
 		{"POST", "/v1/collections", toManage, s.createCollection, small, s.writes, write},
-		{"GET", "/v1/collections/{collection}", any, s.collection, 0, nil, quick},
+		{"GET", "/v1/collections/{collection}", any, value(s.collection), 0, nil, quick},
 		{"PUT", "/v1/collections/{collection}", toManage, s.putCollection, small, s.writes, write},
-		{"PATCH", "/v1/collections/{collection}", toManage, s.patchCollection, small, s.writes, write},
-		{"DELETE", "/v1/collections/{collection}", toManage, s.dropCollection, 0, s.writes, write},
+		{"PATCH", "/v1/collections/{collection}", toManage, value(s.patchCollection), small, s.writes, write},
+		{"DELETE", "/v1/collections/{collection}", toManage, empty(s.dropCollection), 0, s.writes, write},
 
-		{"GET", "/v1/collections/{collection}/stats", any, s.collectionStats, 0, nil, quick},
-		{"GET", "/v1/collections/{collection}/language", toRead, s.collectionLanguage, 0, nil, quick},
+		{"GET", "/v1/collections/{collection}/stats", any, value(s.collectionStats), 0, nil, quick},
+		{"GET", "/v1/collections/{collection}/language", toRead, value(s.collectionLanguage), 0, nil, quick},
 
-		{"GET", "/v1/collections/{collection}/documents", toRead, s.listDocuments, 0, nil, quick},
+		{"GET", "/v1/collections/{collection}/documents", toRead, value(s.listDocuments), 0, nil, quick},
 		{"POST", "/v1/collections/{collection}/documents", toWrite, s.once(s.postDocuments), docs, s.writes, encode},
 		{"POST", "/v1/collections/{collection}/documents/import", toWrite, s.once(s.importDocuments), 0, nil, 0},
 		{"GET", "/v1/collections/{collection}/documents/export", toRead, s.exportDocuments, 0, nil, 0},
-		{"POST", "/v1/collections/{collection}/documents/delete", toWrite, s.deleteDocuments, small, s.writes, write},
+		{"POST", "/v1/collections/{collection}/documents/delete", toWrite, value(s.deleteDocuments), small, s.writes, write},
 		{"GET", "/v1/collections/{collection}/documents/{id}", toRead, s.document, 0, nil, quick},
 		{"PUT", "/v1/collections/{collection}/documents/{id}", toWrite, s.putDocument, item, s.writes, encode},
 		{"PATCH", "/v1/collections/{collection}/documents/{id}", toWrite, s.patchDocument, item, s.writes, encode},
-		{"DELETE", "/v1/collections/{collection}/documents/{id}", toWrite, s.deleteDocument, 0, s.writes, write},
+		{"DELETE", "/v1/collections/{collection}/documents/{id}", toWrite, empty(s.deleteDocument), 0, s.writes, write},
 
-		{"GET", "/v1/collections/{collection}/search", toSearch, s.getSearch, 0, s.searches, find},
-		{"POST", "/v1/collections/{collection}/search", toSearch, s.postSearch, small, s.searches, find},
-		{"POST", "/v1/collections/{collection}/search/batch", toSearch, s.batchSearch, small, s.searches, write},
-		{"POST", "/v1/collections/{collection}/similar", toSearch, s.similar, small, s.searches, find},
-		{"GET", "/v1/collections/{collection}/explain/{id}", toSearch, s.getExplain, 0, s.searches, find},
-		{"POST", "/v1/collections/{collection}/explain/{id}", toSearch, s.postExplain, small, s.searches, find},
+		{"GET", "/v1/collections/{collection}/search", toSearch, value(s.getSearch), 0, s.searches, find},
+		{"POST", "/v1/collections/{collection}/search", toSearch, value(s.postSearch), small, s.searches, find},
+		{"POST", "/v1/collections/{collection}/search/batch", toSearch, value(s.batchSearch), small, s.searches, write},
+		{"POST", "/v1/collections/{collection}/similar", toSearch, value(s.similar), small, s.searches, find},
+		{"GET", "/v1/collections/{collection}/explain/{id}", toSearch, value(s.getExplain), 0, s.searches, find},
+		{"POST", "/v1/collections/{collection}/explain/{id}", toSearch, value(s.postExplain), small, s.searches, find},
 
-		{"GET", "/v1/collections/{collection}/map", toSearch, s.getMap, 0, s.embeds, write},
-		{"POST", "/v1/collections/{collection}/map", toSearch, s.postMap, small, s.embeds, write},
+		{"GET", "/v1/collections/{collection}/map", toSearch, value(s.getMap), 0, s.embeds, write},
+		{"POST", "/v1/collections/{collection}/map", toSearch, value(s.postMap), small, s.embeds, write},
 
 		{"POST", "/v1/collections/{collection}/reembed", toManage, s.reembed, small, s.writes, write},
 
-		{"GET", "/v1/tasks", toManage, s.listTasks, 0, nil, quick},
-		{"GET", "/v1/tasks/{task}", toManage, s.task, 0, nil, quick},
-		{"DELETE", "/v1/tasks/{task}", toManage, s.cancelTask, 0, s.writes, write},
+		{"GET", "/v1/tasks", toManage, value(s.listTasks), 0, nil, quick},
+		{"GET", "/v1/tasks/{task}", toManage, value(s.getTask), 0, nil, quick},
+		{"DELETE", "/v1/tasks/{task}", toManage, value(s.cancelTask), 0, s.writes, write},
 
-		{"GET", "/v1/snapshots", toManage, s.listSnapshots, 0, nil, quick},
-		{"POST", "/v1/snapshots", toManage, s.createSnapshot, 0, s.writes, write},
-		{"GET", "/v1/snapshots/{snapshot}", toManage, s.snapshot, 0, nil, 0},
-		{"DELETE", "/v1/snapshots/{snapshot}", toManage, s.deleteSnapshot, 0, s.writes, write},
+		{"GET", "/v1/snapshots", toManage, wholeServer(value(s.listSnapshots)), 0, nil, quick},
+		{"POST", "/v1/snapshots", toManage, wholeServer(s.createSnapshot), 0, s.writes, write},
+		{"GET", "/v1/snapshots/{snapshot}", toManage, wholeServer(s.snapshot), 0, nil, 0},
+		{"DELETE", "/v1/snapshots/{snapshot}", toManage, wholeServer(empty(s.deleteSnapshot)), 0, s.writes, write},
 
-		{"GET", "/v1/aliases", any, s.listAliases, 0, nil, quick},
-		{"GET", "/v1/aliases/{alias}", any, s.alias, 0, nil, quick},
+		{"GET", "/v1/aliases", any, value(s.listAliases), 0, nil, quick},
+		{"GET", "/v1/aliases/{alias}", any, value(s.alias), 0, nil, quick},
 		{"PUT", "/v1/aliases/{alias}", toManage, s.putAlias, small, s.writes, write},
-		{"DELETE", "/v1/aliases/{alias}", toManage, s.deleteAlias, 0, s.writes, write},
+		{"DELETE", "/v1/aliases/{alias}", toManage, empty(s.deleteAlias), 0, s.writes, write},
 
-		{"POST", "/v1/embeddings", toSearch, s.embeddings, docs, s.embeds, encode},
-		{"POST", "/v1/rerank", toSearch, s.rerank, docs, s.embeds, encode},
-		{"POST", "/v2/rerank", toSearch, s.rerank, docs, s.embeds, encode},
-		{"POST", "/v1/attention", toSearch, s.attention, small, s.embeds, write},
-		{"GET", "/v1/models", toSearch, s.models, 0, nil, quick},
-		{"GET", "/v1/models/{model}", toSearch, s.model, 0, nil, quick},
+		{"POST", "/v1/embeddings", toSearch, value(s.embeddings), docs, s.embeds, encode},
+		{"POST", "/v1/rerank", toSearch, value(s.rerank), docs, s.embeds, encode},
+		{"POST", "/v2/rerank", toSearch, value(s.rerank), docs, s.embeds, encode},
+		{"POST", "/v1/attention", toSearch, value(s.attention), small, s.embeds, write},
+		{"GET", "/v1/models", toSearch, value(s.models), 0, nil, quick},
+		{"GET", "/v1/models/{model}", toSearch, value(s.model), 0, nil, quick},
 
-		{"POST", "/embed", toSearch, s.teiEmbed, docs, s.embeds, encode},
+		{"POST", "/embed", toSearch, value(s.teiEmbed), docs, s.embeds, encode},
 		{"POST", "/embed_all", toSearch, s.teiEmbedAll, docs, s.tokens, write},
-		{"POST", "/embed_sparse", toSearch, s.teiEmbedSparse, docs, s.embeds, encode},
-		{"POST", "/similarity", toSearch, s.teiSimilarity, docs, s.embeds, encode},
-		{"POST", "/rerank", toSearch, s.teiRerank, docs, s.embeds, encode},
-		{"POST", "/tokenize", toSearch, s.teiTokenize, docs, s.embeds, write},
-		{"POST", "/decode", toSearch, s.teiDecode, docs, s.embeds, write},
+		{"POST", "/embed_sparse", toSearch, value(s.teiEmbedSparse), docs, s.embeds, encode},
+		{"POST", "/similarity", toSearch, value(s.teiSimilarity), docs, s.embeds, encode},
+		{"POST", "/rerank", toSearch, value(s.teiRerank), docs, s.embeds, encode},
+		{"POST", "/tokenize", toSearch, value(s.teiTokenize), docs, s.embeds, write},
+		{"POST", "/decode", toSearch, value(s.teiDecode), docs, s.embeds, write},
 
 		{"POST", "/mcp", toSearch | toRead, s.mcp, small, s.searches, find},
 
-		{"GET", "/v1/keys", toGrant, s.listKeys, 0, nil, quick},
-		{"POST", "/v1/keys", toGrant, s.createKey, small, nil, write},
-		{"GET", "/v1/keys/{key}", toGrant, s.key, 0, nil, quick},
-		{"DELETE", "/v1/keys/{key}", toGrant, s.revokeKey, 0, nil, write},
+		{"GET", "/v1/keys", toGrant, s.withKeyring(value(s.listKeys)), 0, nil, quick},
+		{"POST", "/v1/keys", toGrant, s.withKeyring(s.createKey), small, nil, write},
+		{"GET", "/v1/keys/{key}", toGrant, s.withKeyring(value(s.key)), 0, nil, quick},
+		{"DELETE", "/v1/keys/{key}", toGrant, s.withKeyring(empty(s.revokeKey)), 0, nil, write},
 
-		{"GET", "/livez", open, s.livez, 0, nil, quick},
-		{"GET", "/readyz", open, s.readyz, 0, nil, quick},
-		{"GET", "/healthz", open, s.readyz, 0, nil, quick},
-		{"GET", "/info", any, s.info, 0, nil, quick},
+		{"GET", "/livez", open, value(s.livez), 0, nil, quick},
+		{"GET", "/readyz", open, value(s.readyz), 0, nil, quick},
+		{"GET", "/healthz", open, value(s.readyz), 0, nil, quick},
+		{"GET", "/info", any, value(s.info), 0, nil, quick},
 		{"GET", "/metrics", access.MetricsRead, s.metricsText, 0, nil, quick},
 		{"GET", "/openapi.yaml", open, s.openAPI, 0, nil, quick},
 		{"GET", "/docs", open, s.docs, 0, nil, quick},
@@ -142,20 +165,17 @@ func (rt route) takesQuery(r *http.Request) error {
 // writeGrace is how long an answer may take to be sent after its deadline.
 const writeGrace = 30 * time.Second
 
-// pathParam is a parameter of a path of the table, echoPath what echo writes for it.
-var (
-	pathParam = regexp.MustCompile(`\{\w+\}`)
-	echoPath  = map[string]string{"collection": ":collection", "id": "*", "file": "*", "model": "*", "alias": ":alias", "task": ":task", "snapshot": ":snapshot", "key": ":key"}
-)
+// pathParam matches a parameter of a path of the table.
+var pathParam = regexp.MustCompile(`\{(\w+)\}`)
 
 // router binds the table to echo.
-func (s *Server) router() http.Handler {
+func (s *Server) router() *echo.Echo {
 	e := echo.New()
 	e.HideBanner, e.HidePort = true, true
 	e.IPExtractor = echo.ExtractIPDirect() // X-Forwarded-For is anybody's to write
 	e.HTTPErrorHandler = s.writeError
 	e.Pre(withoutSlash)
-	e.Use(identify, compress, s.observe, s.rest, recovery, s.guard)
+	e.Use(identify, s.observe, s.rest, recovery, s.guard)
 	if len(s.o.CORSOrigins) > 0 {
 		e.Use(s.cors())
 	}
@@ -209,6 +229,12 @@ func (s *Server) bind(rt route) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r, w := c.Request(), c.Response()
 		who, err := s.admit(r, rt)
+		if err == nil {
+			err = rt.readPath(r)
+		}
+		if name := cmp.Or(r.PathValue("collection"), r.PathValue("alias")); err == nil && name != "" {
+			err = who.mayUse(name) // an alias by its own name: whoever created it could use its collection
+		}
 		if limited := s.limit(rt, who, c.RealIP()); limited != nil {
 			err = limited
 		}
@@ -252,6 +278,12 @@ func (s *Server) bind(rt route) echo.HandlerFunc {
 	}
 }
 
+// expandPath returns a path of the table as echo writes it.
 func expandPath(path string) string {
-	return pathParam.ReplaceAllStringFunc(path, func(p string) string { return echoPath[p[1:len(p)-1]] })
+	return pathParam.ReplaceAllStringFunc(path, func(p string) string {
+		if name := strings.Trim(p, "{}"); !wholePaths[name] {
+			return ":" + name
+		}
+		return "*"
+	})
 }

@@ -179,8 +179,8 @@ func New(o Options) (*Server, error) {
 	s.metrics = newMetrics(s)
 	s.answers = newIdempotency()
 	s.mcps = mcp.New(toolEngine{s}, o.Version)
-	s.handler = s.router()
-	return s, nil
+	s.handler, err = compress(s.router())
+	return s, err
 }
 
 // openGates sets how many requests of each kind run at once.

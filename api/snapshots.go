@@ -3,7 +3,6 @@ package api
 import (
 	"fmt"
 	"net/http"
-	"strings"
 	"time"
 
 	"searchd/search"
@@ -13,46 +12,30 @@ type snapshotList struct {
 	Snapshots []search.Snapshot `json:"snapshots"`
 }
 
-// mayUseAll refuses keys that are not for every collection: a snapshot holds them all.
-func mayUseAll(r *http.Request) error { return callerOf(r.Context()).mayUse("*") }
+// wholeServer refuses keys that are not for every collection: a snapshot holds them all.
+func wholeServer(h handler) handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		if err := callerOf(r.Context()).mayUse("*"); err != nil {
+			return err
+		}
+		return h(w, r)
+	}
+}
 
-func (s *Server) listSnapshots(w http.ResponseWriter, r *http.Request) error {
-	if err := mayUseAll(r); err != nil {
-		return err
-	}
+func (s *Server) listSnapshots(_ http.ResponseWriter, r *http.Request) (any, error) {
 	list, err := s.o.Engine.Snapshots(r.Context())
-	if err != nil {
-		return err
-	}
-	return writeJSON(w, http.StatusOK, snapshotList{list})
+	return snapshotList{list}, err
 }
 
 func (s *Server) createSnapshot(w http.ResponseWriter, r *http.Request) error {
-	if err := mayUseAll(r); err != nil {
-		return err
-	}
 	t, err := s.o.Engine.CreateSnapshot(r.Context())
-	if err != nil {
-		return err
-	}
-	return accepted(w, t)
+	return accepted(w, t, err)
 }
 
-func snapshotName(r *http.Request) (string, error) {
-	if err := mayUseAll(r); err != nil {
-		return "", err
-	}
-	return pathValue("snapshot", strings.TrimPrefix(r.URL.EscapedPath(), "/v1/snapshots/"), 64)
-}
-
-// snapshot sends a snapshot, or the part of it that Range asks for; it may take as long as bytes
-// move.
+// snapshot sends a snapshot, or the part of it that Range asks for. It has no deadline as long as
+// bytes move.
 func (s *Server) snapshot(w http.ResponseWriter, r *http.Request) error {
-	id, err := snapshotName(r)
-	if err != nil {
-		return err
-	}
-	f, snap, err := s.o.Engine.OpenSnapshot(r.Context(), id)
+	f, snap, err := s.o.Engine.OpenSnapshot(r.Context(), r.PathValue("snapshot"))
 	if err != nil {
 		return err
 	}
@@ -91,14 +74,6 @@ func (p patientWriter) Write(b []byte) (int, error) {
 	return p.ResponseWriter.Write(b)
 }
 
-func (s *Server) deleteSnapshot(w http.ResponseWriter, r *http.Request) error {
-	id, err := snapshotName(r)
-	if err != nil {
-		return err
-	}
-	if err := s.o.Engine.DeleteSnapshot(r.Context(), id); err != nil {
-		return err
-	}
-	w.WriteHeader(http.StatusNoContent)
-	return nil
+func (s *Server) deleteSnapshot(_ http.ResponseWriter, r *http.Request) error {
+	return s.o.Engine.DeleteSnapshot(r.Context(), r.PathValue("snapshot"))
 }

@@ -91,7 +91,7 @@ func (s *Server) readTEI(q *teiEmbedRequest, max int) (in inputs, o search.Embed
 	return in, o, err
 }
 
-func (s *Server) teiEmbed(w http.ResponseWriter, r *http.Request) error {
+func (s *Server) teiEmbed(w http.ResponseWriter, r *http.Request) (any, error) {
 	var q struct {
 		teiEmbedRequest
 		Normalize  *bool `json:"normalize"` // false: the vectors as the checkpoint gives them
@@ -99,29 +99,29 @@ func (s *Server) teiEmbed(w http.ResponseWriter, r *http.Request) error {
 		outputFormat
 	}
 	if err := decodeBody(r, false, &q); err != nil {
-		return err
+		return nil, err
 	}
 	in, o, err := s.readTEI(&q.teiEmbedRequest, s.o.MaxEmbedTexts)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	width, err := s.dimensions(q.Dimensions)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if q.Dimensions != nil {
 		o.Dimensions = width
 	}
 	types, err := q.outputFormat.check(width)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	e, err := s.embed(w, r, in, o)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := q.refuse(e.Truncated, e.Model.MaxTokens); err != nil {
-		return err
+		return nil, err
 	}
 	rows := make([]any, len(e.Vectors))
 	for i, v := range e.Vectors {
@@ -130,7 +130,7 @@ func (s *Server) teiEmbed(w http.ResponseWriter, r *http.Request) error {
 		}
 		rows[i] = q.write(v, types)
 	}
-	return writeJSON(w, http.StatusOK, rows)
+	return rows, nil
 }
 
 func (s *Server) teiEmbedAll(w http.ResponseWriter, r *http.Request) error {
@@ -170,25 +170,25 @@ type teiSparseValue struct {
 	Value float32 `json:"value"`
 }
 
-func (s *Server) teiEmbedSparse(w http.ResponseWriter, r *http.Request) error {
+func (s *Server) teiEmbedSparse(w http.ResponseWriter, r *http.Request) (any, error) {
 	var q teiEmbedRequest
 	if err := decodeBody(r, false, &q); err != nil {
-		return err
+		return nil, err
 	}
 	in, o, err := s.readTEI(&q, s.o.MaxEmbedTexts)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if in.ids != nil {
-		return &search.FieldError{Field: "inputs", Value: literal("token ids"), Allowed: "texts; the sparse checkpoint may have another vocabulary"}
+		return nil, &search.FieldError{Field: "inputs", Value: literal("token ids"), Allowed: "texts; the sparse checkpoint may have another vocabulary"}
 	}
 	began := time.Now()
 	v, err := s.o.Inference.EmbedSparse(r.Context(), in.texts, o)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := q.refuse(v.Truncated, v.MaxTokens); err != nil {
-		return err
+		return nil, err
 	}
 	took := time.Since(began)
 	s.tell(w, cost{texts: in.len(), total: took, tokenization: v.Tokenization, inference: took - v.Tokenization, characters: in.characters(), tokens: v.Tokens, truncated: count(v.Truncated)})
@@ -199,10 +199,10 @@ func (s *Server) teiEmbedSparse(w http.ResponseWriter, r *http.Request) error {
 			rows[i][j] = teiSparseValue{x.ID, x.Weight}
 		}
 	}
-	return writeJSON(w, http.StatusOK, rows)
+	return rows, nil
 }
 
-func (s *Server) teiSimilarity(w http.ResponseWriter, r *http.Request) error {
+func (s *Server) teiSimilarity(w http.ResponseWriter, r *http.Request) (any, error) {
 	var q struct {
 		Inputs struct {
 			Source    string    `json:"source_sentence"`
@@ -214,41 +214,41 @@ func (s *Server) teiSimilarity(w http.ResponseWriter, r *http.Request) error {
 		} `json:"parameters"`
 	}
 	if err := decodeBody(r, false, &q); err != nil {
-		return err
+		return nil, err
 	}
 	side, err := q.Parameters.side()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	o, err := s.promptOf(q.Parameters.teiPrompt)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	o.Truncate = side
 	if q.Inputs.Source == "" {
-		return &search.FieldError{Field: "inputs.source_sentence", Value: "", Allowed: "a string that is not empty"}
+		return nil, &search.FieldError{Field: "inputs.source_sentence", Value: "", Allowed: "a string that is not empty"}
 	}
 	if n := len(q.Inputs.Sentences); n == 0 || n >= s.o.MaxEmbedTexts {
-		return &search.FieldError{Field: "inputs.sentences", Value: literal(fmt.Sprintf("%d items", n)), Allowed: fmt.Sprintf("1 to %d strings", s.o.MaxEmbedTexts-1)}
+		return nil, &search.FieldError{Field: "inputs.sentences", Value: literal(fmt.Sprintf("%d items", n)), Allowed: fmt.Sprintf("1 to %d strings", s.o.MaxEmbedTexts-1)}
 	}
 	texts := []string{q.Inputs.Source}
 	for i, text := range q.Inputs.Sentences {
 		wrong := &search.FieldError{Field: fmt.Sprintf("inputs.sentences[%d]", i), Value: literal("null"), Allowed: "a string that is not empty"}
 		switch {
 		case text == nil:
-			return wrong
+			return nil, wrong
 		case *text == "":
 			wrong.Value = ""
-			return wrong
+			return nil, wrong
 		}
 		texts = append(texts, *text)
 	}
 	e, err := s.embed(w, r, inputs{texts: texts}, o)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := q.Parameters.refuse(e.Truncated, e.Model.MaxTokens); err != nil {
-		return err
+		return nil, err
 	}
 	source := unit(e.Vectors[0])
 	scores := make([]float32, len(q.Inputs.Sentences))
@@ -259,7 +259,7 @@ func (s *Server) teiSimilarity(w http.ResponseWriter, r *http.Request) error {
 		}
 		scores[i] = float32(sum)
 	}
-	return writeJSON(w, http.StatusOK, scores)
+	return scores, nil
 }
 
 // teiToken counts start and stop in characters. It has neither where the token was put there by the
@@ -272,37 +272,37 @@ type teiToken struct {
 	Stop    *int   `json:"stop"`
 }
 
-func (s *Server) teiTokenize(w http.ResponseWriter, r *http.Request) error {
+func (s *Server) teiTokenize(_ http.ResponseWriter, r *http.Request) (any, error) {
 	var q struct {
 		Inputs  textInput `json:"inputs"`
 		Special *bool     `json:"add_special_tokens"`
 		teiPrompt
 	}
 	if err := decodeBody(r, false, &q); err != nil {
-		return err
+		return nil, err
 	}
 	in, err := q.Inputs.read("inputs", s.o.MaxEmbedTexts, 0)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if in.ids != nil {
-		return &search.FieldError{Field: "inputs", Value: literal("token ids"), Allowed: "texts"}
+		return nil, &search.FieldError{Field: "inputs", Value: literal("token ids"), Allowed: "texts"}
 	}
 	o := search.EmbedOptions{Prompt: search.PromptNone}
 	if q.Name != nil {
 		if o, err = s.promptOf(q.teiPrompt); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	texts, err := s.o.Inference.Tokenize(r.Context(), in.texts, q.Special == nil || *q.Special, o)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	rows := make([][]teiToken, len(texts))
 	for i, t := range texts {
 		rows[i] = teiTokens(t)
 	}
-	return writeJSON(w, http.StatusOK, rows)
+	return rows, nil
 }
 
 // teiTokens counts characters from token to token, for offsets grow; those of a token that begins
@@ -326,26 +326,26 @@ func teiTokens(t search.Tokenization) []teiToken {
 	return out
 }
 
-func (s *Server) teiDecode(w http.ResponseWriter, r *http.Request) error {
+func (s *Server) teiDecode(_ http.ResponseWriter, r *http.Request) (any, error) {
 	var q struct {
 		IDs  textInput `json:"ids"`
 		Skip *bool     `json:"skip_special_tokens"`
 	}
 	if err := decodeBody(r, false, &q); err != nil {
-		return err
+		return nil, err
 	}
 	in, err := q.IDs.read("ids", s.o.MaxEmbedTexts, s.o.Inference.Encoder().Vocabulary)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if in.ids == nil {
-		return &search.FieldError{Field: "ids", Value: literal("texts"), Allowed: "an array of token ids, or an array of such arrays"}
+		return nil, &search.FieldError{Field: "ids", Value: literal("texts"), Allowed: "an array of token ids, or an array of such arrays"}
 	}
 	texts, err := s.o.Inference.Decode(r.Context(), in.ids, q.Skip == nil || *q.Skip)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return writeJSON(w, http.StatusOK, texts)
+	return texts, nil
 }
 
 // teiPaths are the routes whose errors have the shape of text-embeddings-inference.
