@@ -154,8 +154,7 @@ func inSettings(err error) error {
 		if name, ok := strings.CutPrefix(fe.Field, "fields."); ok && strings.LastIndexByte(name, '.') > 0 {
 			i := strings.LastIndexByte(name, '.')
 			pointer := pointerTo("settings", "fields", name[:i], name[i+1:])
-			named := &search.FieldError{Field: "settings." + fe.Field, Value: fe.Value, Allowed: fe.Allowed}
-			return &requestError{kind: search.ErrInvalid, pointer: pointer, detail: named.Error(), said: named.Said()}
+			return pointedError(pointer, &search.FieldError{Field: "settings." + fe.Field, Value: fe.Value, Allowed: fe.Allowed})
 		}
 		fallthrough
 	case "language", "synonyms", "passages", "index":

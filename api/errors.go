@@ -118,6 +118,11 @@ type requestError struct {
 	said    string // of the value there, which detail names; default: detail
 }
 
+// pointedError is e with a pointer that its field alone would not give.
+func pointedError(pointer string, e *search.FieldError) error {
+	return &requestError{kind: search.ErrInvalid, pointer: pointer, detail: e.Error(), said: e.Said()}
+}
+
 func (e *requestError) Error() string { return e.detail }
 func (e *requestError) Unwrap() error { return e.kind }
 

@@ -2,37 +2,36 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"encoding"
 	"encoding/json"
 	"fmt"
 	"io"
-	"math"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
+	"searchd/internal/edits"
 	"searchd/search"
 	"searchd/search/mapping"
 )
 
-// checkMembers walks one JSON value beside the type that it will be decoded into, nil for any
+// checkMembers checks one JSON value against the type that it will be decoded into, nil for any
 // value:
 //
-//  1. Its syntax is right, and nothing follows it.
-//  2. No object names a member twice.
-//  3. A member of an object that becomes a struct has a name of the struct's, letter for letter:
-//     encoding/json alone takes LIMIT for limit.
-//  4. A value is of a kind that the type takes. null stands for a member that is not given, and for
-//     no body or item of an array. A type that decodes itself says so itself.
-//  5. An array that becomes a slice has at most maxElements items, which take more memory than
+//  1. Its syntax is valid, and nothing follows it.
+//  2. No object has a member twice.
+//  3. The members of an object that becomes a struct have the exact names of the struct's.
+//     encoding/json alone accepts LIMIT for limit.
+//  4. A value has a kind that the type accepts; null is allowed as the value of a member alone. A
+//     type with UnmarshalJSON checks itself.
+//  5. An array that becomes a slice has at most maxElements items: they need more memory than
 //     their JSON.
 //
-// Its errors point to the value from the top of the body.
+// Its errors have a pointer from the top of the body.
 func checkMembers(data []byte, t reflect.Type) error {
 	w := memberWalk{dec: json.NewDecoder(bytes.NewReader(data))}
 	w.dec.UseNumber()
@@ -45,7 +44,7 @@ func checkMembers(data []byte, t reflect.Type) error {
 	return nil
 }
 
-// maxElements is beyond what any route takes; each says itself how many that is.
+// maxElements is more than any route allows; each has a limit of its own.
 const maxElements = 1 << 20
 
 type memberWalk struct {
@@ -59,7 +58,11 @@ func (w *memberWalk) value(t reflect.Type) error {
 		return w.cut(err)
 	}
 	t, decodes := target(t)
-	if !decodes && t != nil && (!takes(t, tok) || tok == nil && !w.inMember()) {
+	member := false
+	if n := len(w.at); n > 0 {
+		_, member = w.at[n-1].(string)
+	}
+	if !decodes && t != nil && (!takes(t, tok) || tok == nil && !member) {
 		return w.wrongKind(tok, t)
 	}
 	switch tok {
@@ -69,15 +72,6 @@ func (w *memberWalk) value(t reflect.Type) error {
 		return w.array(t, decodes)
 	}
 	return nil
-}
-
-// inMember says whether the walk is at the value of a member.
-func (w *memberWalk) inMember() bool {
-	if len(w.at) == 0 {
-		return false
-	}
-	_, named := w.at[len(w.at)-1].(string)
-	return named
 }
 
 func (w *memberWalk) object(t reflect.Type) error {
@@ -122,8 +116,7 @@ func (w *memberWalk) array(t reflect.Type, decodes bool) error {
 	}
 	for i := 0; w.dec.More(); i++ {
 		if element != nil && i == maxElements {
-			e := &search.FieldError{Field: w.field(), Value: literal("more items"), Allowed: fmt.Sprintf("at most %d", maxElements)}
-			return &requestError{kind: search.ErrInvalid, pointer: w.pointer(), detail: e.Error(), said: e.Said()}
+			return w.wrong(literal("more items"), fmt.Sprintf("at most %d", maxElements))
 		}
 		w.at = append(w.at, i)
 		if err := w.value(element); err != nil {
@@ -135,7 +128,8 @@ func (w *memberWalk) array(t reflect.Type, decodes bool) error {
 	return w.cut(err)
 }
 
-// cut puts an error of the decoder into words. Its Token ends a value that is cut off with io.EOF.
+// cut returns an error of the decoder as one for the client. Token returns io.EOF for a value that
+// is cut off.
 func (w *memberWalk) cut(err error) error {
 	if err == nil {
 		return nil
@@ -147,7 +141,7 @@ func (w *memberWalk) cut(err error) error {
 }
 
 func (w *memberWalk) wrongKind(tok json.Token, t reflect.Type) error {
-	var value any = tok
+	value := any(tok)
 	switch v := tok.(type) {
 	case nil:
 		value = literal("null")
@@ -156,15 +150,18 @@ func (w *memberWalk) wrongKind(tok json.Token, t reflect.Type) error {
 	case json.Number:
 		value = literal(v)
 	}
-	if len(w.at) == 0 {
-		return &requestError{kind: errMalformed, detail: (&search.FieldError{Field: "body", Value: value, Allowed: kindName(t)}).Error()}
-	}
-	e := &search.FieldError{Field: w.field(), Value: value, Allowed: kindName(t)}
-	return &requestError{kind: search.ErrInvalid, pointer: w.pointer(), detail: e.Error(), said: e.Said()}
+	return w.wrong(value, kindName(t))
 }
 
-// pointer is where the walk is, as a JSON pointer, and field the same as people write it:
-// fields.a.weight, sort[1].order.
+// wrong returns an error about the value where the walk is.
+func (w *memberWalk) wrong(value any, allowed string) error {
+	if len(w.at) == 0 {
+		return &requestError{kind: errMalformed, detail: (&search.FieldError{Field: "body", Value: value, Allowed: allowed}).Error()}
+	}
+	return pointedError(w.pointer(), &search.FieldError{Field: w.field(), Value: value, Allowed: allowed})
+}
+
+// pointer returns where the walk is as a JSON pointer, field as fields.a.weight or sort[1].order.
 func (w *memberWalk) pointer() string { return pointerTo(w.at...) }
 func (w *memberWalk) field() string   { return mapping.PathText(w.at) }
 
@@ -184,54 +181,27 @@ func target(t reflect.Type) (_ reflect.Type, decodes bool) {
 	}
 	p := reflect.PointerTo(t)
 	if decodes = p.Implements(decodesJSON) || p.Implements(decodesText); decodes && (t.Kind() != reflect.Struct || len(membersOf(t).names) == 0) {
-		return nil, true // what it looks like in JSON is its own affair
+		return nil, true // its JSON may have any form
 	}
 	return t, decodes
 }
 
-// takes says whether a value that begins with tok can become a t.
+// takes reports whether a value that begins with tok can become a t.
 func takes(t reflect.Type, tok json.Token) bool {
-	if t.Kind() == reflect.Interface || tok == nil {
+	switch tok {
+	case json.Delim('{'):
+		return t.Kind() == reflect.Struct && t != clock || t.Kind() == reflect.Map || t.Kind() == reflect.Interface
+	case json.Delim('['):
+		return t.Kind() == reflect.Slice || t.Kind() == reflect.Array || t.Kind() == reflect.Interface
+	}
+	if _, text := tok.(string); text && t.Kind() == reflect.String {
 		return true
 	}
-	if t == clock {
-		s, ok := tok.(string)
-		return ok && new(time.Time).UnmarshalText([]byte(s)) == nil
-	}
-	switch v := tok.(type) {
-	case json.Delim:
-		if v == '{' {
-			return t.Kind() == reflect.Struct || t.Kind() == reflect.Map
-		}
-		return t.Kind() == reflect.Slice || t.Kind() == reflect.Array
-	case string:
-		return t.Kind() == reflect.String || t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8 // base64
-	case bool:
-		return t.Kind() == reflect.Bool
-	case json.Number:
-		return takesNumber(t, string(v))
-	}
-	return false
+	b, err := json.Marshal(tok)
+	return err == nil && json.Unmarshal(b, reflect.New(t).Interface()) == nil
 }
 
-func takesNumber(t reflect.Type, n string) bool {
-	var err error
-	switch {
-	case t.Kind() >= reflect.Int && t.Kind() <= reflect.Int64:
-		_, err = strconv.ParseInt(n, 10, t.Bits())
-	case t.Kind() >= reflect.Uint && t.Kind() <= reflect.Uint64:
-		_, err = strconv.ParseUint(n, 10, t.Bits())
-	case t.Kind() == reflect.Float32 || t.Kind() == reflect.Float64:
-		var f float64
-		f, err = strconv.ParseFloat(n, t.Bits())
-		return err == nil && !math.IsInf(f, 0)
-	default:
-		return false
-	}
-	return err == nil
-}
-
-// kindName says what JSON becomes a t.
+// kindName describes the JSON that becomes a t.
 func kindName(t reflect.Type) string {
 	switch k := t.Kind(); {
 	case t == clock:
@@ -260,63 +230,45 @@ type members struct {
 
 var knownMembers sync.Map // reflect.Type -> *members
 
-// membersOf reads the names as encoding/json does; those of an embedded struct without a name are
-// the struct's own.
+// membersOf returns the names as encoding/json does; those of an embedded struct are the struct's
+// own.
 func membersOf(t reflect.Type) *members {
 	if m, ok := knownMembers.Load(t); ok {
 		return m.(*members)
 	}
 	m := &members{types: map[string]reflect.Type{}}
-	for i := range t.NumField() {
-		f := t.Field(i)
+	for _, f := range reflect.VisibleFields(t) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		switch inner, _ := target(f.Type); {
-		case f.Tag.Get("json") == "-":
-		case f.Anonymous && name == "" && inner != nil && inner.Kind() == reflect.Struct:
-			more := membersOf(inner)
-			for _, n := range more.names {
-				m.add(n, more.types[n])
-			}
-		case !f.IsExported():
-		case name == "":
-			m.add(f.Name, f.Type)
-		default:
-			m.add(name, f.Type)
+		if name == "-" || !f.IsExported() || f.Anonymous && name == "" {
+			continue
 		}
+		name = cmp.Or(name, f.Name)
+		m.names = append(m.names, name)
+		m.types[name] = f.Type
 	}
 	knownMembers.Store(t, m)
 	return m
 }
 
-func (m *members) add(name string, t reflect.Type) {
-	if _, ok := m.types[name]; !ok {
-		m.names = append(m.names, name)
-		m.types[name] = t
-	}
-}
-
-// instead says what a name that is not known may have been meant to be: the nearest of the known
-// ones, or all of them.
+// instead suggests the nearest of the known names for one that is unknown, or lists all of them.
 func instead(name string, known []string) string {
 	if near := nearest(name, known); near != "" {
 		return fmt.Sprintf("the nearest name is %q", near)
 	}
-	if len(known) == 0 {
-		return "allowed: none"
-	}
-	return "allowed: " + strings.Join(known, ", ")
+	return "allowed: " + cmp.Or(strings.Join(known, ", "), "none")
 }
 
-// nearest returns the name that differs in its case or a third of its letters at most; else the
+// nearest returns the known name that differs in case and at most a third of the letters; else the
 // longest one that name begins with, or the first that begins with it; else "".
 func nearest(name string, known []string) string {
-	if utf8.RuneCountInString(name) > 64 {
+	if len(name) > 64 {
 		return ""
 	}
-	lower := []rune(strings.ToLower(name))
-	best, least := "", max(1, len(lower)/3)+1
+	letters := strings.NewReplacer("_", "", "-", "")
+	lower := strings.ToLower(name)
+	best, least := "", max(1, utf8.RuneCountInString(lower)/3)+1
 	for _, k := range known {
-		if d := editDistance(lower, []rune(k)); d < least && d < len(k) {
+		if d := edits.Between(letters.Replace(lower), letters.Replace(k)); d < least && d < len(k) {
 			best, least = k, d
 		}
 	}
@@ -324,45 +276,12 @@ func nearest(name string, known []string) string {
 		return best
 	}
 	for _, k := range known {
-		if strings.HasPrefix(string(lower), k) && len(k) > len(best) {
+		if strings.HasPrefix(lower, k) && len(k) > len(best) {
 			best = k
 		}
 	}
-	if best != "" || len(lower) < 2 {
-		return best
-	}
-	if i := slices.IndexFunc(known, func(k string) bool { return strings.HasPrefix(k, string(lower)) }); i >= 0 {
+	if i := slices.IndexFunc(known, func(k string) bool { return strings.HasPrefix(k, lower) }); best == "" && len(lower) > 1 && i >= 0 {
 		return known[i]
 	}
-	return ""
-}
-
-// editDistance counts the letters to be put in, taken out or changed, and neighbours that have
-// changed places, underscores and hyphens left aside.
-func editDistance(a, b []rune) int {
-	bare := func(s []rune) []rune {
-		return slices.DeleteFunc(slices.Clone(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
-	}
-	a, b = bare(a), bare(b)
-	d := make([][]int, len(a)+1)
-	for i := range d {
-		d[i] = make([]int, len(b)+1)
-		d[i][0] = i
-	}
-	for j := range d[0] {
-		d[0][j] = j
-	}
-	for i := range a {
-		for j := range b {
-			change := 1
-			if a[i] == b[j] {
-				change = 0
-			}
-			d[i+1][j+1] = min(d[i][j+1]+1, d[i+1][j]+1, d[i][j]+change)
-			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
-				d[i+1][j+1] = min(d[i+1][j+1], d[i-1][j-1]+1)
-			}
-		}
-	}
-	return d[len(a)][len(b)]
+	return best
 }

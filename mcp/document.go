@@ -38,8 +38,8 @@ type documentInput struct {
 	ID         string `json:"id"`
 	Collection string `json:"collection"`
 	Field      string `json:"field"`
-	Offset     *int   `json:"offset"`
-	MaxBytes   *int   `json:"max_bytes"`
+	Offset     int    `json:"offset"`
+	MaxBytes   int    `json:"max_bytes"`
 }
 
 // document is the structured result of get_document.
@@ -66,14 +66,7 @@ type rest struct {
 }
 
 func (s *Server) document(ctx context.Context, in documentInput) (document, string, error) {
-	offset, err := number("offset", in.Offset, 0, 0, mostOffset)
-	if err != nil {
-		return document{}, "", err
-	}
-	room, err := number("max_bytes", in.MaxBytes, usualText, leastText, mostText)
-	if err != nil {
-		return document{}, "", err
-	}
+	offset, room := in.Offset, in.MaxBytes
 	if offset > 0 && in.Field == "" {
 		return document{}, "", fmt.Errorf("offset: got %d, allowed: 0, or together with field, whose text it counts in", offset)
 	}

@@ -28,29 +28,15 @@ func newHTTP(s *sdk.Server) *sdk.StreamableHTTPHandler {
 	})
 }
 
-// request is what a tool works for: an HTTP request, or a conversation. The context that the SDK
-// gives to a tool has neither the end nor the deadline of it.
+// request is an HTTP request or a conversation that a tool works for. It has the context of the
+// request, since the one that the SDK gives to a tool has neither its end nor its deadline.
 type request struct {
-	done     <-chan struct{}
-	deadline time.Time    // zero: none
-	recovers bool         // a panic is for who waits for the request to see, not the end of the program
-	panicked atomic.Value // string: with what, and where
+	ctx      context.Context
+	recovers bool         // panics are reported in panicked and do not end the program
+	panicked atomic.Value // string: the value and the stack
 }
 
 type requestKey struct{}
-
-// follow calls cancel when the request ends, until stop is called.
-func (r *request) follow(cancel func()) (stop func()) {
-	ended := make(chan struct{})
-	go func() {
-		select {
-		case <-r.done:
-			cancel()
-		case <-ended:
-		}
-	}()
-	return func() { close(ended) }
-}
 
 // Post answers one message of the stateless form of the protocol's HTTP transport: the body of a
 // POST and its headers. What is no message that can be answered is answered with an error of
@@ -69,8 +55,7 @@ func (s *Server) Post(ctx context.Context, header http.Header, body []byte) (Ans
 	case method == "subscriptions/listen": // it would hold the request open for news of which there are none
 		return refusal(http.StatusNotFound, id, jsonrpc.CodeMethodNotFound, method+": not supported, the tools never change"), nil
 	}
-	asked := &request{done: ctx.Done(), recovers: true}
-	asked.deadline, _ = ctx.Deadline()
+	asked := &request{ctx: ctx, recovers: true}
 	r, err := http.NewRequestWithContext(context.WithValue(ctx, requestKey{}, asked), http.MethodPost, "/mcp", bytes.NewReader(body))
 	if err != nil {
 		return Answer{}, err
@@ -82,11 +67,12 @@ func (s *Server) Post(ctx context.Context, header http.Header, body []byte) (Ans
 	if v := asked.panicked.Load(); v != nil {
 		panic(v)
 	}
+	if end, ok := ctx.Deadline(); ok && !time.Now().Before(end) { // ctx may not have noticed yet
+		return Answer{}, context.DeadlineExceeded
+	}
 	switch {
 	case ctx.Err() != nil:
 		return Answer{}, ctx.Err()
-	case !asked.deadline.IsZero() && !time.Now().Before(asked.deadline): // ctx is about to notice
-		return Answer{}, context.DeadlineExceeded
 	case w.status < 400 || strings.HasPrefix(w.header.Get("Content-Type"), "application/json"):
 		return Answer{Status: w.status, JSON: w.body.Bytes()}, nil
 	case strings.Contains(w.body.String(), "not handled"): // in the words of the SDK

@@ -85,23 +85,23 @@ func add[In, Out any](s *Server, name, title, description string, arguments obje
 		Annotations: &sdk.ToolAnnotations{Title: title, ReadOnlyHint: true, IdempotentHint: true, DestructiveHint: &no, OpenWorldHint: &no},
 	}
 	s.sdk.AddTool(tool, func(ctx context.Context, req *sdk.CallToolRequest) (result *sdk.CallToolResult, err error) {
-		r, _ := ctx.Value(requestKey{}).(*request)
-		end := time.Now().Add(callTime)
-		if r != nil && !r.deadline.IsZero() && r.deadline.Before(end) {
-			end = r.deadline
-		}
-		ctx, cancel := context.WithDeadline(ctx, end)
+		ctx, cancel := context.WithTimeout(ctx, callTime)
 		defer cancel()
-		if r != nil {
-			defer r.follow(cancel)()
-			if r.recovers {
-				defer func() {
-					if v := recover(); v != nil {
-						r.panicked.Store(fmt.Sprintf("%v\n%s", v, debug.Stack()))
-						result, err = failed(errors.New("internal error")), nil
-					}
-				}()
+		if r, _ := ctx.Value(requestKey{}).(*request); r != nil {
+			if end, ok := r.ctx.Deadline(); ok {
+				ctx, cancel = context.WithDeadline(ctx, end)
+				defer cancel()
 			}
+			defer context.AfterFunc(r.ctx, cancel)()
+			defer func() {
+				if !r.recovers {
+					return
+				}
+				if v := recover(); v != nil {
+					r.panicked.Store(fmt.Sprintf("%v\n%s", v, debug.Stack()))
+					result, err = failed(errors.New("internal error")), nil
+				}
+			}()
 		}
 		var in In
 		if err := decode(req.Params.Arguments, arguments, required, &in); err != nil {
@@ -143,36 +143,32 @@ func decode(raw json.RawMessage, allowed object, required []string, into any) er
 		}
 	}
 	for _, name := range names {
-		value, ok := given[name]
-		if !ok {
-			continue
-		}
-		var n float64 // 5.0, as some assistants write it, is an integer, too
-		if allowed[name].(object)["type"] == "integer" && json.Unmarshal(value, &n) == nil && n == math.Trunc(n) && math.Abs(n) < 1<<53 {
+		argument := allowed[name].(object)
+		value := given[name]
+		if argument["type"] == "integer" {
+			n := argument["default"].(int)
+			if value != nil {
+				var f float64 // some assistants write 5 as 5.0
+				least, most := argument["minimum"].(int), argument["maximum"].(int)
+				if err := json.Unmarshal(value, &f); err != nil || f != math.Trunc(f) || f < float64(least) || f > float64(most) {
+					return fmt.Errorf("%s: got %s, allowed: an integer from %d to %d", name, shown(value), least, most)
+				}
+				n = int(f)
+			}
 			value = strconv.AppendInt(nil, int64(n), 10)
+		}
+		if value == nil {
+			continue
 		}
 		one, err := json.Marshal(map[string]json.RawMessage{name: value})
 		if err != nil {
 			return err
 		}
 		if err := json.Unmarshal(one, into); err != nil {
-			return fmt.Errorf("%s: got %s, allowed: %s", name, shown(value), kind(allowed[name].(object)))
+			return fmt.Errorf("%s: got %s, allowed: a string", name, shown(value))
 		}
 	}
 	return nil
-}
-
-// kind says what an argument may be.
-func kind(argument object) string {
-	switch argument["type"] {
-	case "integer":
-		if top, ok := argument["maximum"]; ok {
-			return fmt.Sprintf("an integer from %v to %v", argument["minimum"], top)
-		}
-		return fmt.Sprintf("an integer from %v", argument["minimum"])
-	default:
-		return "a string"
-	}
 }
 
 // shown is a value as errors show it.
@@ -199,18 +195,6 @@ func oneLine(id string) string { return breaking.ReplaceAllString(id, " ") }
 
 // flat is text in one line.
 func flat(text string) string { return strings.Join(strings.Fields(text), " ") }
-
-// number is an argument that is a number: the usual one where it is nil, or an error where it is
-// not in its range.
-func number(name string, n *int, usual, least, most int) (int, error) {
-	switch {
-	case n == nil:
-		return usual, nil
-	case *n < least || *n > most:
-		return 0, fmt.Errorf("%s: got %d, allowed: %d to %d", name, *n, least, most)
-	}
-	return *n, nil
-}
 
 // whole is the last place at or before n at which text can be cut without cutting a character.
 func whole(text string, n int) int {

@@ -61,17 +61,17 @@ type searchInput struct {
 	Collection string `json:"collection"`
 	Mode       string `json:"mode"`
 	Filter     string `json:"filter"`
-	Limit      *int   `json:"limit"`
-	Offset     *int   `json:"offset"`
+	Limit      int    `json:"limit"`
+	Offset     int    `json:"offset"`
 	Sort       string `json:"sort"`
-	Passages   *int   `json:"passages"`
+	Passages   int    `json:"passages"`
 }
 
 type similarInput struct {
 	ID         string `json:"id"`
 	Collection string `json:"collection"`
 	Filter     string `json:"filter"`
-	Limit      *int   `json:"limit"`
+	Limit      int    `json:"limit"`
 }
 
 // found is the structured result of a search.
@@ -101,18 +101,6 @@ type passage struct {
 }
 
 func (s *Server) search(ctx context.Context, in searchInput) (found, string, error) {
-	limit, err := number("limit", in.Limit, usualHits, 1, mostHits)
-	if err != nil {
-		return found{}, "", err
-	}
-	passages, err := number("passages", in.Passages, usualPassages, 1, mostPassages)
-	if err != nil {
-		return found{}, "", err
-	}
-	offset, err := number("offset", in.Offset, 0, 0, mostSkipped)
-	if err != nil {
-		return found{}, "", err
-	}
 	var keys []search.SortKey
 	for key := range strings.SplitSeq(in.Sort, ",") {
 		if in.Sort == "" {
@@ -130,25 +118,21 @@ func (s *Server) search(ctx context.Context, in searchInput) (found, string, err
 	}
 	never := false
 	r, err := s.engine.Search(ctx, collection, search.Query{
-		Q: in.Query, Mode: search.Mode(in.Mode), Filter: in.Filter, Limit: &limit, Offset: offset, Sort: keys, Passages: &passages, Highlight: &never})
+		Q: in.Query, Mode: search.Mode(in.Mode), Filter: in.Filter, Limit: &in.Limit, Offset: in.Offset, Sort: keys, Passages: &in.Passages, Highlight: &never})
 	if err != nil {
 		return found{}, "", s.explained(ctx, err)
 	}
 	out := foundOf(collection, r, in.Filter != "")
-	out.Offset = offset
+	out.Offset = in.Offset
 	return out, out.text(fmt.Sprintf("for %q", shown([]byte(in.Query)))), nil
 }
 
 func (s *Server) similar(ctx context.Context, in similarInput) (found, string, error) {
-	limit, err := number("limit", in.Limit, usualHits, 1, mostHits)
-	if err != nil {
-		return found{}, "", err
-	}
 	collection, err := s.choose(ctx, in.Collection)
 	if err != nil {
 		return found{}, "", err
 	}
-	r, err := s.engine.Similar(ctx, collection, search.Similar{IDs: []string{in.ID}, Filter: in.Filter, Limit: &limit})
+	r, err := s.engine.Similar(ctx, collection, search.Similar{IDs: []string{in.ID}, Filter: in.Filter, Limit: &in.Limit})
 	if err != nil {
 		return found{}, "", s.explained(ctx, err)
 	}

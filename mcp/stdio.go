@@ -29,7 +29,7 @@ const leaving = time.Second
 // answered, or until ctx ends. A line that is no message is answered with an error, and does not
 // end the conversation.
 func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
-	session, err := s.sdk.Connect(context.WithValue(ctx, requestKey{}, &request{done: ctx.Done()}), &lineTransport{in: in, out: out}, nil)
+	session, err := s.sdk.Connect(context.WithValue(ctx, requestKey{}, &request{ctx: ctx}), &lineTransport{in: in, out: out}, nil)
 	if err != nil {
 		return err
 	}

@@ -15,14 +15,15 @@ import (
 	"searchd/encoder"
 	"searchd/search"
 	"searchd/search/backend"
+	"searchd/search/inference"
 )
 
 // Engine is a search.Engine whose calls can be watched, held up and failed.
 type Engine struct {
 	*search.Engine
-	// Hook, where not nil, is called at the beginning of each method of api.Engine and
-	// api.Inference that takes a context, with the method's name. Tests block, panic and fail in
-	// it.
+	*inference.Service
+	// Hook, where not nil, is called at the beginning of the methods in methods.go, with their
+	// name. Tests block, panic and fail in it.
 	Hook func(ctx context.Context, method string) error
 	// NotReady, where not nil, is what Ready returns.
 	NotReady error
@@ -44,7 +45,7 @@ func NewOver(t testing.TB, b backend.Backend) *Engine {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { e.Close() })
-	return &Engine{Engine: e}
+	return &Engine{Engine: e, Service: e.Inference()}
 }
 
 // tinyModel returns the path of a checkpoint of the repository, which a test of any package reaches
