@@ -1,15 +1,12 @@
-// Package access keeps API keys: who may do what, with which collections, until when and how often.
+// Package access manages API keys: scopes, collections, expiry and rates.
 //
-// A key is shown once, when it is made. What is kept of it is its SHA-256; a key has 260 random
-// bits, so no slow hash is needed to keep it from being guessed. Each key is a value of its own in
-// the vault, under "key/" and its id, as JSON:
+// A key is shown once, when it is created; its SHA-256 is stored. A key has 260 random bits, so a
+// slow hash is not needed. Each key is a value in the vault, "key/" and its id, as JSON:
 //
 //	{"id":"…","name":"…","scopes":["search"],"collections":["team-*"],"created":"…","hash":"64 hex digits"}
 //
-// A key that was made by one with a rate has that in "makers", since the requests of both count
-// together.
-//
-// Package access knows neither HTTP nor the engine.
+// Keys that were created by a key with a rate have that rate in "makers": the requests of both
+// count together.
 package access
 
 import (
@@ -26,7 +23,7 @@ import (
 	"unicode/utf8"
 )
 
-// Errors that callers tell apart with [errors.Is].
+// Errors of the keyring.
 var (
 	ErrInvalid = errors.New("invalid key")                          // a field's value is not allowed; see [FieldError]
 	ErrUnknown = errors.New("unknown key")                          // there is no such key, or no longer
@@ -36,8 +33,7 @@ var (
 	ErrShort   = errors.New("admin key too short")                  //
 )
 
-// FieldError says which field of a [Spec] is wrong, its value, and what is allowed. It matches
-// [ErrInvalid].
+// FieldError is a wrong field of a [Spec]. It matches [ErrInvalid].
 type FieldError struct {
 	Field   string
 	Value   any
@@ -51,14 +47,14 @@ func (e *FieldError) Error() string {
 // Is makes errors.Is(err, ErrInvalid) true.
 func (e *FieldError) Is(target error) bool { return target == ErrInvalid }
 
-// Bounds of a key.
+// Limits of a key.
 const (
 	maxName        = 128
 	maxCollections = 64
 	maxRate        = 1e6
 )
 
-// Spec is what its maker says about a key.
+// Spec describes a key to create.
 type Spec struct {
 	Name        string     `json:"name"`
 	Scopes      Scopes     `json:"scopes"`
@@ -79,29 +75,28 @@ type Key struct {
 	makers []Rate // those of the key that made it, and of that one's maker, and so on
 }
 
-// Rate bounds the requests of a key and of all that it made, together.
+// Rate bounds the requests of a key and of all keys that it created, together.
 type Rate struct {
 	Key       string  `json:"key"` // id
 	PerSecond float64 `json:"rate_limit"`
 	Burst     int     `json:"rate_burst"`
 }
 
-// maxMakers bounds the keys with a rate that made one another.
+// maxMakers bounds a chain of keys with rates that created one another.
 const maxMakers = 8
 
-// Rates are the rates that a key with one of its own keeps to: its own, and those of the keys that
-// made it.
+// Rates returns the rate of a key and those of the keys that created it.
 func (k *Key) Rates() []Rate {
 	return append([]Rate{{k.ID, k.Rate, Burst(k.Rate, k.Burst)}}, k.makers...)
 }
 
-// MayUse reports whether the key is for a collection.
+// MayUse reports whether the key allows a collection.
 func (k *Key) MayUse(collection string) bool {
 	return slices.ContainsFunc(k.Collections, func(p string) bool { return matches(p, collection) })
 }
 
-// Burst is how many requests at once go with a rate per second: those of a burst that is given,
-// else what one second brings, at least 1.
+// Burst returns the burst of a rate: burst if it is set, else the requests of one second, at least
+// 1.
 func Burst(perSecond float64, burst int) int {
 	if burst > 0 {
 		return burst
@@ -109,8 +104,7 @@ func Burst(perSecond float64, burst int) int {
 	return max(1, int(math.Ceil(perSecond)))
 }
 
-// Limit gives s the rate and the burst of k where it names none, so that a key with a rate makes
-// keys with one.
+// Limit gives s the rate and burst of k if it has none.
 func (k *Key) Limit(s *Spec) {
 	if k.Rate == 0 {
 		return
@@ -123,10 +117,8 @@ func (k *Key) Limit(s *Spec) {
 	}
 }
 
-// Covers returns nil when k may do all that a key of this spec may, as often, and otherwise
-// [ErrExceeds] with what is too much. Only then may k make, see or revoke such a key: keys:admin
-// must not be a way to more than a key was given. A key without a rate of its own covers every
-// rate.
+// Covers returns nil if k has all rights of a key of this spec, and else [ErrExceeds]. Only then
+// may k create, see or revoke such a key. A key without a rate covers every rate.
 func (k *Key) Covers(s Spec) error {
 	if more := s.Scopes &^ k.Scopes; more != 0 {
 		return fmt.Errorf("%w: scopes %s", ErrExceeds, more)
@@ -148,11 +140,10 @@ func (k *Key) Covers(s Spec) error {
 	return nil
 }
 
-// Check returns the [FieldError] with which a key of s would be refused; nil where it would be
-// made.
+// Check returns the [FieldError] that creating a key of s would return.
 func (s Spec) Check(now time.Time) error { return s.complete(now) }
 
-// complete fills in the defaults of s and names the first wrong field.
+// complete sets the defaults of s and returns the first wrong field.
 func (s *Spec) complete(now time.Time) error {
 	if len(s.Collections) == 0 {
 		s.Collections = []string{"*"}
@@ -185,20 +176,19 @@ type digest [sha256.Size]byte
 
 func digestOf(token string) digest { return sha256.Sum256([]byte(token)) }
 
-// is compares in a time that does not depend on where the two differ.
+// is compares in constant time.
 func (d digest) is(other digest) bool { return subtle.ConstantTimeCompare(d[:], other[:]) == 1 }
 
-// tokenPrefix lets people and scanners for leaked secrets see what a token is.
+// tokenPrefix makes tokens recognisable for people and secret scanners.
 const tokenPrefix = "sd_"
 
-// newToken returns a token, "sd_" + id + "_" + secret, with its id of 60 and its secret of 260
-// random bits.
+// newToken returns a token, "sd_" + id + "_" + secret: an id of 60 random bits and a secret of 260.
 func newToken() (id, token string) {
 	id = strings.ToLower(rand.Text()[:12])
 	return id, tokenPrefix + id + "_" + strings.ToLower(rand.Text()+rand.Text())
 }
 
-// tokenID returns the id in a token, which is not secret.
+// tokenID returns the id in a token.
 func tokenID(token string) (string, bool) {
 	rest, ok := strings.CutPrefix(token, tokenPrefix)
 	if !ok {

@@ -14,16 +14,16 @@ import (
 	"time"
 )
 
-// Vault keeps values by key.
+// Vault stores values.
 type Vault interface {
 	Values(prefix string) (map[string][]byte, error)
 	SetValues(ctx context.Context, values map[string][]byte) error // in one transaction; nil removes a key
 }
 
-// vaultPrefix is what the vault's keys of API keys begin with.
+// vaultPrefix begins the names of keys in the vault.
 const vaultPrefix = "key/"
 
-// maxKeys bounds the keys of one vault, all of which are held in memory.
+// maxKeys bounds the keys, which are all in memory.
 const maxKeys = 10_000
 
 // Options of [Open]. The zero value is the documented default.
@@ -32,13 +32,13 @@ type Options struct {
 	Require bool   // ask for a key even while there is none
 }
 
-// MinAdmin is the length of an admin token in bytes from which on it is taken.
+// MinAdmin is the minimum length of an admin token in bytes.
 const MinAdmin = 16
 
-// AdminID is the id of the key that [Options.Admin] stands for.
+// AdminID is the id of the admin key.
 const AdminID = "admin"
 
-// Keyring holds the keys of a vault. It is safe for concurrent use.
+// Keyring has the keys of a vault. It is safe for concurrent use.
 type Keyring struct {
 	vault Vault
 	admin *entry // nil: none
@@ -67,8 +67,7 @@ type record struct {
 	Makers []Rate `json:"makers,omitempty"`
 }
 
-// retiredScope is a scope of earlier versions, which stored keys may name. It gives nothing any
-// more.
+// retiredScope is a scope of earlier versions that stored keys may have.
 const retiredScope = "replication"
 
 // readRecord decodes a stored key.
@@ -84,8 +83,8 @@ func readRecord(value []byte) (r record, err error) {
 	return r, err
 }
 
-// Open reads the keys of a vault. One that cannot be read is an error: a server must not run with
-// fewer keys than were made.
+// Open reads the keys of a vault. An unreadable key is an error, since the server must not run with
+// fewer keys than were created.
 func Open(v Vault, o Options) (*Keyring, error) {
 	k := &Keyring{vault: v, now: time.Now}
 	var err error
@@ -102,7 +101,6 @@ func Open(v Vault, o Options) (*Keyring, error) {
 	return k, nil
 }
 
-// readKeys reads the keys of a vault.
 func readKeys(v Vault) (map[string]*entry, error) {
 	byID := map[string]*entry{}
 	values, err := v.Values(vaultPrefix)
@@ -131,11 +129,11 @@ func readKeys(v Vault) (map[string]*entry, error) {
 	return byID, nil
 }
 
-// Guarded reports whether requests need a key: once there is one, expired or not, or [Options] ask
-// for it. It stays true when the last key is revoked, so that revoking opens nothing.
+// Guarded reports whether requests need a key: once one was created, or if [Options] require it. It
+// stays true after the last key is revoked.
 func (k *Keyring) Guarded() bool { return k.guarded.Load() }
 
-// Usable reports whether there is a key, the admin's included, that has not expired.
+// Usable reports whether any key has not expired.
 func (k *Keyring) Usable() bool {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
@@ -154,7 +152,7 @@ func (k *Keyring) expired(e *entry) bool {
 	return e.key.Expires != nil && !k.now().Before(*e.key.Expires)
 }
 
-// Check returns the key of a token, which the caller must not change. It returns [ErrUnknown] or
+// Check returns the key of a token, which the caller must not change, or [ErrUnknown] or
 // [ErrExpired].
 func (k *Keyring) Check(token string) (*Key, error) {
 	sum := digestOf(token)
@@ -171,16 +169,15 @@ func (k *Keyring) Check(token string) (*Key, error) {
 	if e == nil || !e.hash.is(sum) {
 		return nil, ErrUnknown
 	}
-	if err := k.lapsed(e); err != nil {
+	if err := k.checkExpiry(e); err != nil {
 		return nil, err
 	}
 	e.used.Store(k.now().Truncate(time.Hour).Unix())
 	return &e.key, nil
 }
 
-// Holds returns nil while a key that Check has returned is neither revoked nor expired, and else
-// what Check would.
-func (k *Keyring) Holds(key *Key) error {
+// Recheck returns an error if a key that Check has returned was revoked or has expired meanwhile.
+func (k *Keyring) Recheck(key *Key) error {
 	if k.admin != nil && key == &k.admin.key {
 		return nil
 	}
@@ -190,24 +187,24 @@ func (k *Keyring) Holds(key *Key) error {
 	if e == nil {
 		return ErrUnknown
 	}
-	return k.lapsed(e)
+	return k.checkExpiry(e)
 }
 
-// lapsed returns [ErrExpired] for a key that has expired.
-func (k *Keyring) lapsed(e *entry) error {
+// checkExpiry returns [ErrExpired] for a key that has expired.
+func (k *Keyring) checkExpiry(e *entry) error {
 	if k.expired(e) {
 		return fmt.Errorf("%w: %s, on %s", ErrExpired, e.key.ID, e.key.Expires.Format(time.RFC3339))
 	}
 	return nil
 }
 
-// Create makes a key and returns it with its token, which is kept nowhere.
+// Create creates a key and returns it with its token, which is not stored.
 func (k *Keyring) Create(ctx context.Context, s Spec) (Key, string, error) {
 	return k.CreateBy(ctx, nil, s)
 }
 
-// CreateBy is Create for the key maker, nil for none, which covers s: where it has a rate, the
-// requests of the new key count as its own, too.
+// CreateBy is Create by the key maker, which covers s; nil for none. If maker has a rate, the
+// requests of the new key count as its own too.
 func (k *Keyring) CreateBy(ctx context.Context, maker *Key, s Spec) (Key, string, error) {
 	var by string
 	var makers []Rate
@@ -275,7 +272,7 @@ func (k *Keyring) save(ctx context.Context, entries ...*entry) error {
 	return nil
 }
 
-// shown returns the key with the time of its last use.
+// shown returns the key with its last use.
 func (e *entry) shown() Key {
 	key := e.key
 	if at := e.used.Load(); at != 0 {
@@ -285,7 +282,7 @@ func (e *entry) shown() Key {
 	return key
 }
 
-// Key returns a key by id, or [ErrUnknown]. The admin's is not among them.
+// Key returns a key by id, or [ErrUnknown]; never the admin's.
 func (k *Keyring) Key(id string) (Key, error) {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
@@ -307,8 +304,7 @@ func (k *Keyring) Keys() []Key {
 	return keys
 }
 
-// Revoke removes a key; from then on its token is unknown. It returns [ErrUnknown] where there is
-// none.
+// Revoke removes a key, or returns [ErrUnknown].
 func (k *Keyring) Revoke(ctx context.Context, id string) error {
 	k.write.Lock()
 	defer k.write.Unlock()
@@ -324,11 +320,10 @@ func (k *Keyring) Revoke(ctx context.Context, id string) error {
 	return nil
 }
 
-// flushKeys is how many keys are written in one transaction. A key takes some kilobytes at most.
+// flushKeys bounds the keys that are written in one transaction.
 const flushKeys = 256
 
-// Flush writes the hours of last use that changed. What a crash loses of them is at most what came
-// since the last Flush.
+// Flush stores the last uses that have changed.
 func (k *Keyring) Flush(ctx context.Context) error {
 	k.write.Lock()
 	defer k.write.Unlock()

@@ -5,11 +5,10 @@ import (
 	"strings"
 )
 
-// collectionPattern is what a pattern may look like: the letters of a collection's name, and '*'
-// for any number of any of them.
+// collectionPattern matches valid patterns: the characters of a collection's name, and '*'.
 var collectionPattern = regexp.MustCompile(`^[A-Za-z0-9_*-]{1,64}$`)
 
-// matches reports whether name matches pattern, in which '*' stands for any text, none included.
+// matches reports whether name matches pattern, in which '*' stands for any text.
 func matches(pattern, name string) bool {
 	parts := strings.Split(pattern, "*")
 	if len(parts) == 1 {
@@ -30,9 +29,8 @@ func matches(pattern, name string) bool {
 	return true
 }
 
-// within reports whether one of patterns matches everything that p matches. A pattern that matches
-// p itself, stars taken for letters, does: the texts between its stars hold none, so its stars take
-// in those of p whatever they stand for.
+// within reports whether one of patterns matches everything that p matches. It suffices that it
+// matches p itself, with the stars as letters.
 func within(p string, patterns []string) bool {
 	for _, outer := range patterns {
 		if matches(outer, p) {

@@ -9,8 +9,8 @@ import (
 	"searchd/search"
 )
 
-// attentionRequest asks what happens to a text inside the checkpoint, or what the tokens of two
-// texts add to their cosine.
+// attentionRequest asks for the attention within a text, or for what the tokens of two texts add to
+// their cosine.
 type attentionRequest struct {
 	Text      string `json:"text"`
 	InputType string `json:"input_type"` // document (default), query: with the checkpoint's prompt for it
@@ -123,8 +123,8 @@ func (a *attentionAnswer) showShares(c *search.Contribution) {
 	a.With = &attentionPart{second.Text, attentionTokens(second.Tokens), second.Truncated, second.Shares}
 }
 
-// showAttention shows the layers of a text. It is cut sooner than for the shares; then its weights
-// and norms are of the first tokens.
+// showAttention adds the attention of a text. Its limit is lower than that of the shares; then the
+// weights and norms are of the first tokens.
 func (a *attentionAnswer) showAttention(t *search.Attention) {
 	if a.With == nil {
 		a.Text, a.Tokens, a.Truncated = t.Text, attentionTokens(t.Tokens), t.Truncated

@@ -18,7 +18,7 @@ import (
 
 var errFullOfBodies = &requestError{kind: errOverloaded, detail: "body: too many bytes of other requests are in memory, send it again later"}
 
-// wholeBody is a request's body in memory, decompressed.
+// wholeBody is a decompressed request body in memory.
 type wholeBody struct {
 	*bytes.Reader
 	data []byte
@@ -27,9 +27,8 @@ type wholeBody struct {
 // Close implements io.Closer.
 func (*wholeBody) Close() error { return nil }
 
-// readWhole reads the body of r into memory before the request takes a slot, so that a slow sender
-// holds none. All bodies in memory together are bounded; the caller calls done when this one is not
-// needed any more. idle is as for openBody.
+// readWhole reads the body of r into memory, before the request takes a slot. The bodies in memory
+// are bounded together; the caller calls done when this one is no longer needed.
 func (s *Server) readWhole(w http.ResponseWriter, r *http.Request, limit int64, idle time.Duration) (b *wholeBody, done func(), err error) {
 	src, err := openBody(w, r, limit, idle)
 	if err != nil {
@@ -62,31 +61,29 @@ func (s *Server) readWhole(w http.ResponseWriter, r *http.Request, limit int64, 
 	}
 }
 
-// What a compressed body may unpack to: maxRatio bytes for each on the wire, looked at beyond the
-// first ratioFrom. Documents that are much alike come to some tens, and short bodies of nothing but
-// one document over and over to hundreds.
+// A compressed body may unpack to maxRatio bytes for each byte that was sent, beyond the first
+// ratioFrom bytes. Similar documents reach some tens.
 const (
 	maxRatio  = 100
 	ratioFrom = 16 << 20
 )
 
-// body is a request's body with its limits: bytes on the wire, bytes after decompression (the limit
-// sees both, and how many of these come of one of those, so that a small compressed body cannot
-// become a large one), and how long the sender may stand still.
+// body is a request body with limits: bytes sent, bytes after decompression, the ratio of the two,
+// and how long the sender may pause.
 type body struct {
 	src   io.Reader // decompressed
-	wire  *patientReader
+	wire  *timedReader
 	left  int64 // bytes that may still come
 	limit int64
 	close func()
 }
 
-// openBody prepares the body of r. w and r are those of the running handler.
+// openBody returns the body of r.
 func openBody(w http.ResponseWriter, r *http.Request, limit int64, idle time.Duration) (*body, error) {
 	if r.ContentLength > limit {
 		return nil, tooLarge(limit)
 	}
-	wire := &patientReader{src: http.MaxBytesReader(w, r.Body, limit), rc: http.NewResponseController(w), idle: idle}
+	wire := &timedReader{src: http.MaxBytesReader(w, r.Body, limit), rc: http.NewResponseController(w), idle: idle}
 	b := &body{src: wire, wire: wire, left: limit, limit: limit, close: func() {}}
 	switch enc := strings.ToLower(strings.TrimSpace(r.Header.Get("Content-Encoding"))); enc {
 	case "", "identity":
@@ -114,13 +111,13 @@ func (b *body) Read(p []byte) (int, error) {
 	if b.left < 0 {
 		return 0, tooLarge(b.limit)
 	}
-	// One byte more than is allowed tells a body of exactly the limit from a longer one.
+	// Reading one byte more detects a body that is longer than the limit.
 	p = p[:min(int64(len(p)), b.left+1)]
 	n, err := b.src.Read(p)
 	if b.left -= int64(n); b.left < 0 {
 		return n - 1, tooLarge(b.limit)
 	}
-	// The decompressor reads ahead, so the bytes on the wire are never too few.
+	// The decompressor reads ahead, so the count of sent bytes is never too low.
 	if unpacked := b.limit - b.left; unpacked > ratioFrom && unpacked/maxRatio > b.wire.total {
 		return 0, &requestError{kind: errTooLarge, detail: fmt.Sprintf("body: %d bytes unpack to %d or more, allowed: %d for each beyond the first %d MiB", b.wire.total, unpacked, maxRatio, ratioFrom>>20)}
 	}
@@ -148,17 +145,17 @@ func bodyError(err error, limit int64) error {
 	return &requestError{kind: errMalformed, detail: "body: " + err.Error()}
 }
 
-// A body that a handler waits for must come at slowest bytes per second, on average over a
-// slowWindow of waiting.
+// A body that a handler streams must arrive at minRate bytes per second on average over a
+// rateWindow.
 const (
-	slowest    = 1 << 10
-	slowWindow = time.Minute
+	minRate    = 1 << 10
+	rateWindow = time.Minute
 )
 
-// patientReader gives each read of a body the time idle, and lifts the deadline at the end: one
-// that passed while the handler works would cancel the request's context. A sender who is never
-// still for so long, and sends next to nothing, is refused, too.
-type patientReader struct {
+// timedReader gives each read of a body the time idle, and clears the deadline at the end: if it
+// passed while the handler works, it would cancel the request's context. It also refuses senders
+// that never pause but send next to nothing.
+type timedReader struct {
 	src  io.Reader
 	rc   *http.ResponseController
 	idle time.Duration // 0: the server's deadline for the whole body stays
@@ -168,7 +165,7 @@ type patientReader struct {
 	got    int64         // bytes, the same
 }
 
-func (p *patientReader) Read(b []byte) (int, error) {
+func (p *timedReader) Read(b []byte) (int, error) {
 	if p.idle > 0 {
 		p.rc.SetReadDeadline(time.Now().Add(p.idle)) // a recorder of tests has no deadlines
 	}
@@ -180,17 +177,17 @@ func (p *patientReader) Read(b []byte) (int, error) {
 	p.waited += time.Since(began)
 	p.got += int64(n)
 	p.total += int64(n)
-	if err == nil && p.idle > 0 && p.waited >= slowWindow {
-		if float64(p.got) < slowest*p.waited.Seconds() {
-			err = &requestError{kind: errBodyTimeout, detail: fmt.Sprintf("body: %d bytes came in %.0f s, allowed: %d or more per second", p.got, p.waited.Seconds(), slowest)}
+	if err == nil && p.idle > 0 && p.waited >= rateWindow {
+		if float64(p.got) < minRate*p.waited.Seconds() {
+			err = &requestError{kind: errBodyTimeout, detail: fmt.Sprintf("body: %d bytes came in %.0f s, allowed: %d or more per second", p.got, p.waited.Seconds(), minRate)}
 		}
 		p.waited, p.got = 0, 0
 	}
 	return n, err
 }
 
-// mediaType returns the request's media type in lower case, without parameters; it must be one of
-// allowed. JSON that is declared a form, as curl -d does by default, is JSON.
+// mediaType returns the media type in lower case, without parameters; it must be one of allowed.
+// The form type that curl -d sends counts as JSON.
 func mediaType(r *http.Request, allowed ...string) (string, error) {
 	h := r.Header.Get("Content-Type")
 	t, _, err := mime.ParseMediaType(h)

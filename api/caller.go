@@ -10,18 +10,17 @@ import (
 	"searchd/access"
 )
 
-// open is the need of a route that answers without a key.
+// open marks a route that needs no key.
 const open access.Scopes = 1 << 7
 
-// caller is who sends a request.
+// caller is the sender of a request.
 type caller struct {
 	key *access.Key // nil: the server asks for no key
 }
 
-// callerID is the name under which echo's context keeps the id for the log.
+// callerID is the key of the id in echo's context, for the log.
 const callerID = "key"
 
-// id returns the id of the caller's key, empty without one.
 func (c caller) id() string {
 	if c.key == nil {
 		return ""
@@ -40,8 +39,8 @@ func callerOf(ctx context.Context) caller {
 	return c
 }
 
-// mayUse returns nil when the caller's key is for a collection. Handlers ask for each collection
-// that the path does not name.
+// mayUse returns nil if the caller's key allows a collection. bind checks the one in the path,
+// handlers any other.
 func (c caller) mayUse(collection string) error {
 	if c.key == nil || c.key.MayUse(collection) {
 		return nil
@@ -50,8 +49,8 @@ func (c caller) mayUse(collection string) error {
 		detail: fmt.Sprintf("key %s: got collection %.64q, allowed: %s", c.key.ID, collection, strings.Join(c.key.Collections, ", "))}
 }
 
-// admit returns who sends a request, or why its key may not use the route: the key must have one of
-// the scopes that the route needs. A server without keys asks for none.
+// admit returns the sender of a request, and an error unless its key has one of the scopes of the
+// route. A server without keys admits everybody.
 func (s *Server) admit(r *http.Request, rt route) (caller, error) {
 	if rt.needs == open || s.o.Keys == nil || !s.o.Keys.Guarded() {
 		return caller{}, nil
@@ -72,7 +71,6 @@ func (s *Server) admit(r *http.Request, rt route) (caller, error) {
 	return c, nil
 }
 
-// badKey refuses a request for what the keyring says of its key.
 func badKey(err error) error {
 	detail := "the API key is not known here; it may have been revoked"
 	if errors.Is(err, access.ErrExpired) {
@@ -81,21 +79,21 @@ func badKey(err error) error {
 	return &authError{kind: errBadKey, detail: detail, challenge: challengeToken}
 }
 
-// stillMay returns why a request that streams may not go on: its key has expired meanwhile, or was
-// revoked.
-func (s *Server) stillMay(ctx context.Context) error {
+// stillAllowed returns an error if the key of a streaming request was revoked or has expired
+// meanwhile.
+func (s *Server) stillAllowed(ctx context.Context) error {
 	key := callerOf(ctx).key
 	if key == nil {
 		return nil
 	}
-	if err := s.o.Keys.Holds(key); err != nil {
+	if err := s.o.Keys.Recheck(key); err != nil {
 		return badKey(err)
 	}
 	return nil
 }
 
-// tokenOf reads the token from the headers that clients of the field send: Authorization: Bearer,
-// X-Api-Key, api-key. It is never read from the query string, which ends up in logs.
+// tokenOf reads the token from Authorization: Bearer, X-Api-Key or Api-Key; never from the query
+// string, which is logged.
 func tokenOf(h http.Header) string {
 	if scheme, token, ok := strings.Cut(h.Get("Authorization"), " "); ok && strings.EqualFold(scheme, "Bearer") {
 		return strings.TrimSpace(token)
@@ -113,7 +111,7 @@ const (
 	challengeScope = challenge + `, error="insufficient_scope"`
 )
 
-// authError refuses a request for want of a key that may do it.
+// authError refuses a request because of its key.
 type authError struct {
 	kind      error
 	detail    string

@@ -13,13 +13,13 @@ import (
 	"searchd/search"
 )
 
-// collectionBody is what POST, PUT and PATCH of a collection take.
+// collectionBody is the body of POST, PUT and PATCH of a collection.
 type collectionBody struct {
 	Name     string          `json:"name"`
 	Settings search.Settings `json:"settings"`
 }
 
-// ParseSettings decodes the settings of a collection by the rules of a request's body.
+// ParseSettings decodes the settings of a collection as strictly as a request.
 func ParseSettings(data []byte) (search.Settings, error) {
 	var s *search.Settings
 	err := decodeStrict(data, &s)
@@ -41,7 +41,7 @@ func (s *Server) listCollections(_ http.ResponseWriter, r *http.Request) (any, e
 	return collectionList{infos}, err
 }
 
-// visible returns the collections that the caller's key is for.
+// visible returns the collections that the caller's key allows.
 func (s *Server) visible(ctx context.Context) ([]search.CollectionInfo, error) {
 	infos, err := s.o.Engine.Collections(ctx)
 	hidden := func(info search.CollectionInfo) bool { return callerOf(ctx).mayUse(info.Name) != nil }
@@ -70,18 +70,15 @@ func (s *Server) collection(_ http.ResponseWriter, r *http.Request) (any, error)
 	return s.o.Engine.Collection(r.Context(), r.PathValue("collection"))
 }
 
-// collectionStats returns the gauges of a collection's indexes.
 func (s *Server) collectionStats(_ http.ResponseWriter, r *http.Request) (any, error) {
 	return s.o.Engine.Gauges(r.Context(), r.PathValue("collection"))
 }
 
-// collectionLanguage returns the language of a collection and the one that its texts look like.
 func (s *Server) collectionLanguage(_ http.ResponseWriter, r *http.Request) (any, error) {
 	return s.o.Engine.Language(r.Context(), r.PathValue("collection"))
 }
 
-// putCollection creates the collection or brings its settings to those of the body. It is
-// idempotent.
+// putCollection creates the collection or replaces its settings.
 func (s *Server) putCollection(w http.ResponseWriter, r *http.Request) error {
 	name := r.PathValue("collection")
 	b := collectionBody{Name: name}
@@ -130,7 +127,7 @@ func (s *Server) patchCollection(_ http.ResponseWriter, r *http.Request) (any, e
 	return info, inSettings(err)
 }
 
-// inSettings makes an error about a member of the settings name it as the body does: "language" is
+// inSettings prefixes the field of an error in the settings as in the body: "language" becomes
 // "settings.language".
 func inSettings(err error) error {
 	var fe *search.FieldError
@@ -150,7 +147,7 @@ func inSettings(err error) error {
 	}
 	switch top {
 	case "fields":
-		// The name of a field may have dots and brackets: the member behind it is the last.
+		// The name of a field may have dots, so the member is behind the last one.
 		if name, ok := strings.CutPrefix(fe.Field, "fields."); ok && strings.LastIndexByte(name, '.') > 0 {
 			i := strings.LastIndexByte(name, '.')
 			pointer := pointerTo("settings", "fields", name[:i], name[i+1:])
@@ -168,8 +165,7 @@ func (s *Server) dropCollection(_ http.ResponseWriter, r *http.Request) error {
 	return s.aliased(r, name, s.o.Engine.DropCollection(r.Context(), name))
 }
 
-// aliased leaves the names of aliases out of the error of a collection that has some, where the
-// caller's key is not for all of them.
+// aliased hides aliases that the caller's key does not allow in an error about them.
 func (s *Server) aliased(r *http.Request, name string, err error) error {
 	if !errors.Is(err, search.ErrAliased) {
 		return err

@@ -8,18 +8,18 @@ import (
 	"time"
 )
 
-// silence is how long a new connection may take to send its first request before it gives way where
-// there are too many. A request mostly comes along with its connection.
+// silence is how long a new connection may be without a request before it can be closed for a new
+// one.
 const silence = 500 * time.Millisecond
 
-// stall is how long the sender of a body may stand still before it gives way where there are too
-// many connections.
+// stall is how long the sender of a body may pause before its connection can be closed for a new
+// one.
 const stall = 2 * time.Second
 
-// conns is a listener that bounds its open connections. One more than there may be makes one give
-// way: the oldest that has asked nothing for longer than silence, else the one that has been idle
-// for longest, else the one whose body has been waited for for longest, if that is longer than
-// stall; where there is none of these it waits until one ends.
+// conns is a listener that bounds its open connections. When there are too many it closes one: the
+// oldest without a request for longer than silence, else the one idle for longest, else the one
+// whose body is awaited for longest, if that is longer than stall. Else it waits. A plain limit
+// would let idle and silent clients lock out the others.
 type conns struct {
 	net.Listener
 	max int
@@ -63,7 +63,7 @@ func (c *conns) Accept() (net.Conn, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for c.mu.open >= c.max && !c.mu.closed {
-		timer := time.AfterFunc(c.giveWay(time.Now()), func() {
+		timer := time.AfterFunc(c.evict(time.Now()), func() {
 			c.mu.Lock() // not before the wait has begun
 			defer c.mu.Unlock()
 			c.mu.room.Broadcast()
@@ -79,8 +79,8 @@ func (c *conns) Accept() (net.Conn, error) {
 	return &counted{Conn: conn, release: sync.OnceFunc(c.release)}, nil
 }
 
-// giveWay closes a connection, where one may be, and returns after what time another may have to.
-func (c *conns) giveWay(now time.Time) time.Duration {
+// evict closes a connection if it may, and returns how long to wait before the next attempt.
+func (c *conns) evict(now time.Time) time.Duration {
 	wait := silence
 	if len(c.mu.silent) > 0 {
 		wait = max(0, c.mu.silent[0].since.Add(silence).Sub(now))
@@ -120,8 +120,8 @@ func (c *conns) release() {
 	c.mu.room.Broadcast()
 }
 
-// reading notes that a body is waited for, until over is called. cut is called at most once, and
-// not after over has returned.
+// reading registers a read of a body until over is called. cut is called at most once, and not
+// after over has returned.
 func (c *conns) reading(cut func()) (over func()) {
 	r := &read{time.Now(), cut}
 	c.mu.Lock()
@@ -149,14 +149,13 @@ func (c *conns) state(conn net.Conn, s http.ConnState) {
 	}
 }
 
-// counts returns how many connections are open, how many of them idle, and how many have given way.
 func (c *conns) counts() (open, idle int, evicted int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.mu.open, len(c.mu.idle), c.mu.evicted
 }
 
-// counted is a connection that counts until it is closed.
+// counted is a connection that is counted until it is closed.
 type counted struct {
 	net.Conn
 	release func()

@@ -10,11 +10,10 @@ import (
 	"github.com/labstack/echo/v4/middleware"
 )
 
-// anyOrigin among the origins means all of them.
+// anyOrigin allows all origins.
 const anyOrigin = "*"
 
-// checkOrigin refuses what is not "*" or the origin of a page as browsers send it, e.g.
-// "https://app.example.com:8443".
+// checkOrigin accepts "*" or an origin as browsers send it, e.g. "https://app.example.com:8443".
 func checkOrigin(origin string) error {
 	u, err := url.Parse(origin)
 	if origin != anyOrigin && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || strings.ContainsAny(u.Host, "*?") || origin != u.Scheme+"://"+u.Host || origin != strings.ToLower(origin)) {
@@ -23,8 +22,7 @@ func checkOrigin(origin string) error {
 	return nil
 }
 
-// cors answers browsers whether pages of other origins may read answers and send keys; credentials
-// of the browser's own never travel.
+// cors allows pages of other origins to read answers and send keys, but no cookies.
 func (s *Server) cors() echo.MiddlewareFunc {
 	return middleware.CORSWithConfig(middleware.CORSConfig{
 		AllowOrigins:  s.o.CORSOrigins,
@@ -35,5 +33,4 @@ func (s *Server) cors() echo.MiddlewareFunc {
 	})
 }
 
-// trustsAll reports whether pages of all origins may send requests.
 func (s *Server) trustsAll() bool { return slices.Contains(s.o.CORSOrigins, anyOrigin) }

@@ -15,11 +15,10 @@ import (
 	"searchd/search/passage"
 )
 
-// maxItems bounds the documents and ids of one request that is answered as a whole; an import has
-// no such bound.
+// maxItems bounds the documents and ids of one request. An import is unlimited.
 const maxItems = 1000
 
-// itemAnswer tells what became of one document.
+// itemAnswer reports the result of one document.
 type itemAnswer struct {
 	Line     int            `json:"line,omitempty"` // from 1; of an import
 	ID       string         `json:"id,omitempty"`
@@ -39,7 +38,6 @@ type itemAnswerErr struct {
 	Errors []problemItem `json:"errors,omitempty"`
 }
 
-// answerItem puts one result of the engine into its answer.
 func (s *Server) answerItem(line int, res search.ItemResult) itemAnswer {
 	a := itemAnswer{Line: line, ID: res.ID, Status: res.Status, Revision: res.Revision, Passages: res.Passages, Warning: res.Warning}
 	if res.Err != nil {
@@ -53,7 +51,7 @@ func (s *Server) answerItem(line int, res search.ItemResult) itemAnswer {
 func (s *Server) answerWrite(line int, doc search.Document, res search.ItemResult) itemAnswer {
 	a := s.answerItem(line, res)
 	if a.Error == nil {
-		a.Warning = joined(wrapped(doc), a.Warning)
+		a.Warning = joined(listWarning(doc), a.Warning)
 	}
 	return a
 }
@@ -66,8 +64,7 @@ func (s *Server) answerItemError(id string, err error) *itemAnswerErr {
 	return &itemAnswerErr{Code: f.code, Detail: cmp.Or(f.detail(err), f.title), Errors: problemItems(err)}
 }
 
-// under makes the pointers of an item's error begin at the top of the request, where the item is at
-// a pointer. nil stays nil.
+// under prefixes the pointers of an error with that of its item in the request. nil stays nil.
 func (e *itemAnswerErr) under(at string) *itemAnswerErr {
 	if e != nil {
 		for i := range e.Errors {
@@ -111,8 +108,7 @@ type itemList struct {
 	Failed  int          `json:"failed"`
 }
 
-// postDocuments takes one document, answered and bound to a revision like PUT, or an array of at
-// most maxItems, answered item by item.
+// postDocuments takes one document, like PUT, or an array of at most maxItems.
 func (s *Server) postDocuments(w http.ResponseWriter, r *http.Request) error {
 	c := r.PathValue("collection")
 	data, err := bodyOf(r, false, "application/json")
@@ -160,8 +156,8 @@ func (s *Server) postDocuments(w http.ResponseWriter, r *http.Request) error {
 	return writeJSON(w, http.StatusOK, list)
 }
 
-// parseArray reads the documents of an array. A bad one gets its error in list and is left out of
-// docs; at[i] is the place of docs[i] in the array.
+// parseArray reads the documents of an array. A wrong one gets its error in list and is not in
+// docs; at[i] is the index of docs[i] in the array.
 func (s *Server) parseArray(data []byte, list *itemList) (docs []search.Document, at []int, err error) {
 	items := newArrayItems(bytes.NewReader(data), s.o.MaxItem)
 	for items.next() {
@@ -181,7 +177,7 @@ func (s *Server) parseArray(data []byte, list *itemList) (docs []search.Document
 	return docs, at, items.err
 }
 
-// writeDocument ingests one document and answers 201 or 200 with its revision as ETag.
+// writeDocument ingests one document and sends its revision as ETag.
 func (s *Server) writeDocument(w http.ResponseWriter, r *http.Request, collection string, doc search.Document) error {
 	results, err := s.o.Engine.Ingest(r.Context(), collection, []search.Document{doc})
 	if err != nil {
@@ -203,7 +199,7 @@ func (s *Server) document(w http.ResponseWriter, r *http.Request) error {
 	}
 	tag := etag(doc.Revision)
 	w.Header().Set("ETag", tag)
-	if listed(r.Header.Get("If-None-Match"), tag) {
+	if matchesETag(r.Header.Get("If-None-Match"), tag) {
 		w.WriteHeader(http.StatusNotModified)
 		return nil
 	}
@@ -226,9 +222,8 @@ func (s *Server) putDocument(w http.ResponseWriter, r *http.Request) error {
 	return s.writeDocument(w, r, c, doc)
 }
 
-// patchDocument merges the body into the stored fields. Between reading and writing another write
-// may come; then, without a condition of the client's, the merge is done again on what that one
-// left.
+// patchDocument merges the body into the stored fields. If another write comes in between, and the
+// client has set no condition, it merges again.
 func (s *Server) patchDocument(w http.ResponseWriter, r *http.Request) error {
 	c, id := r.PathValue("collection"), r.PathValue("id")
 	patch, err := bodyOf(r, false, "application/json", "application/merge-patch+json")
@@ -300,7 +295,7 @@ func (s *Server) deleteDocument(_ http.ResponseWriter, r *http.Request) error {
 	return res.Err
 }
 
-// deleteDocuments deletes the documents whose ids the body lists, or those that pass its filter.
+// deleteDocuments deletes the documents that the body lists, or those that its filter matches.
 func (s *Server) deleteDocuments(_ http.ResponseWriter, r *http.Request) (any, error) {
 	c := r.PathValue("collection")
 	if err := unconditional(r); err != nil {
@@ -351,8 +346,8 @@ func (s *Server) deleteDocuments(_ http.ResponseWriter, r *http.Request) (any, e
 
 func etag(revision uint64) string { return `"` + strconv.FormatUint(revision, 10) + `"` }
 
-// listed says whether a header of entity tags names tag, by the weak comparison of If-None-Match.
-func listed(header, tag string) bool {
+// matchesETag reports whether a header of entity tags has tag, by weak comparison.
+func matchesETag(header, tag string) bool {
 	for t := range strings.SplitSeq(header, ",") {
 		t = strings.TrimSpace(t)
 		if t == "*" || strings.TrimPrefix(t, "W/") == tag {
@@ -362,7 +357,7 @@ func listed(header, tag string) bool {
 	return false
 }
 
-// unconditional refuses the headers that name one revision where many documents are written.
+// unconditional refuses headers that name one revision where many documents are written.
 func unconditional(r *http.Request) error {
 	for _, name := range []string{"If-Match", "If-None-Match"} {
 		if r.Header.Get(name) != "" {
@@ -372,8 +367,8 @@ func unconditional(r *http.Request) error {
 	return nil
 }
 
-// precondition turns If-Match and If-None-Match of a write into the revision that the document must
-// have: nil for any, 0 for none. A list, or *, is decided against the stored document.
+// precondition returns the revision that If-Match or If-None-Match of a write requires: nil for
+// any, 0 for none.
 func (s *Server) precondition(r *http.Request, collection, id string) (*uint64, error) {
 	match, none := r.Header.Get("If-Match"), r.Header.Get("If-None-Match")
 	switch {

@@ -9,9 +9,8 @@ import (
 	"searchd/search"
 )
 
-// embeddingRequest is that of OpenAI's POST /v1/embeddings, with input_type and further formats as
-// additions. There is one model; the answer names it, whatever model the request names, for many
-// clients cannot be told another name than one of OpenAI's.
+// embeddingRequest is the request of OpenAI's POST /v1/embeddings, with more formats and
+// input_type. Any model name is accepted, since many clients can only send OpenAI's.
 type embeddingRequest struct {
 	Input      textInput `json:"input"`
 	Model      string    `json:"model"`
@@ -82,7 +81,6 @@ func (s *Server) embeddings(w http.ResponseWriter, r *http.Request) (any, error)
 	return list, nil
 }
 
-// dimensions returns how long the vectors are going to be.
 func (s *Server) dimensions(asked *int) (int, error) {
 	n := s.o.Inference.Model().Dimension
 	if asked == nil {
@@ -94,7 +92,7 @@ func (s *Server) dimensions(asked *int) (int, error) {
 	return *asked, nil
 }
 
-// embed encodes texts or tokens and says in the answer's header what it took.
+// embed encodes texts or tokens and writes the cost to the answer's header.
 func (s *Server) embed(w http.ResponseWriter, r *http.Request, in inputs, o search.EmbedOptions) (*search.Embeddings, error) {
 	began := time.Now()
 	var e *search.Embeddings
@@ -107,11 +105,11 @@ func (s *Server) embed(w http.ResponseWriter, r *http.Request, in inputs, o sear
 	if err != nil {
 		return nil, err
 	}
-	s.tell(w, cost{texts: in.len(), total: time.Since(began), queue: e.Queue, tokenization: e.Tokenization, inference: e.Inference, characters: in.characters(), tokens: e.Tokens, truncated: count(e.Truncated)})
+	s.writeCost(w, cost{texts: in.len(), total: time.Since(began), queue: e.Queue, tokenization: e.Tokenization, inference: e.Inference, characters: in.characters(), tokens: e.Tokens, truncated: count(e.Truncated)})
 	return e, nil
 }
 
-// cost is what a request took, answered in the headers of text-embeddings-inference.
+// cost of a request, sent in the headers of text-embeddings-inference.
 type cost struct {
 	total, queue, tokenization, inference time.Duration
 	characters, tokens, truncated         int
@@ -119,7 +117,7 @@ type cost struct {
 	pairs                                 bool // the texts were scored in pairs with a query
 }
 
-func (s *Server) tell(w http.ResponseWriter, c cost) {
+func (s *Server) writeCost(w http.ResponseWriter, c cost) {
 	s.metrics.observeCost(c)
 	h := w.Header()
 	h.Set("X-Compute-Type", "cpu")

@@ -8,7 +8,7 @@ import (
 	"searchd/search"
 )
 
-// Engine is what a [Server] serves; [search.Engine] is one.
+// Engine is what a [Server] serves; [search.Engine] implements it.
 type Engine interface {
 	Search(ctx context.Context, collection string, q search.Query) (*search.Response, error)
 	SearchBatch(ctx context.Context, collection string, queries []search.Query) ([]search.BatchResult, error)
@@ -52,8 +52,8 @@ type Engine interface {
 	ReadOnly() error // nil when writes are taken, else the reason
 }
 
-// Inference answers what is asked of the checkpoints themselves; [search.Engine.Inference] returns
-// one. What there is no checkpoint for is [search.ErrUnsupported].
+// Inference gives access to the checkpoints; [search.Engine.Inference] returns one. Without the
+// checkpoint that a method needs it returns [search.ErrUnsupported].
 type Inference interface {
 	Model() search.ModelInfo
 	Encoder() search.EncoderInfo

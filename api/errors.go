@@ -40,7 +40,7 @@ var (
 	errRate          = errors.New("too many requests")
 )
 
-// failure is how one kind of error is answered.
+// failure is the answer to one kind of error.
 type failure struct {
 	is     error
 	status int
@@ -49,8 +49,7 @@ type failure struct {
 	retry  string // Retry-After, in seconds
 }
 
-// failures is the one place that maps an error to a status and a stable code. The first match
-// counts.
+// failures maps errors to a status and a stable code. The first match counts.
 var failures = []failure{
 	{search.ErrCollectionNotFound, 404, "collection_not_found", "Collection not found", ""},
 	{search.ErrDocumentNotFound, 404, "document_not_found", "Document not found", ""},
@@ -110,7 +109,7 @@ func classify(err error) failure {
 	return internalFailure
 }
 
-// requestError is an error about what the client sent, with words for the client.
+// requestError is an error in a request, described for the client.
 type requestError struct {
 	kind    error
 	detail  string
@@ -118,7 +117,7 @@ type requestError struct {
 	said    string // of the value there, which detail names; default: detail
 }
 
-// pointedError is e with a pointer that its field alone would not give.
+// pointedError returns e with a pointer that cannot be derived from its field.
 func pointedError(pointer string, e *search.FieldError) error {
 	return &requestError{kind: search.ErrInvalid, pointer: pointer, detail: e.Error(), said: e.Said()}
 }
@@ -137,12 +136,11 @@ type problem struct {
 	RequestID string        `json:"request_id,omitempty"`
 	Errors    []problemItem `json:"errors,omitempty"`
 
-	// What clients made for other servers read; only where one of them may have asked.
+	// For clients of other APIs, on their routes alone.
 	Message string       `json:"message,omitempty"` // Cohere's
 	Error   *openAIError `json:"error,omitempty"`   // OpenAI's
 }
 
-// message is what an error body with a single text says.
 func (p problem) message() string { return cmp.Or(p.Detail, p.Title) }
 
 // problemItem names one wrong value of a request.
@@ -151,8 +149,8 @@ type problemItem struct {
 	Detail  string `json:"detail"`
 }
 
-// detail is what the client is told of err. What a failure of the server was caused by stays in the
-// log: it may name files.
+// detail returns the text of err for the client. The cause of a server failure may name files, so
+// it is logged only.
 func (f failure) detail(err error) string {
 	var re *requestError
 	var damaged *search.DamagedError
@@ -169,7 +167,7 @@ func (f failure) detail(err error) string {
 	return ""
 }
 
-// describe turns an error into a problem.
+// describe returns the problem of an error.
 func describe(err error, r *http.Request) (problem, failure) {
 	f := classify(err)
 	p := problem{Type: "urn:searchd:problem:" + f.code, Title: f.title, Status: f.status, Code: f.code,
@@ -202,7 +200,7 @@ func problemItems(err error) []problemItem {
 	return nil
 }
 
-// pointerTo is the JSON pointer of a path of names and indexes.
+// pointerTo returns the JSON pointer of a path of names and indexes.
 func pointerTo(path ...any) string {
 	var b strings.Builder
 	for _, step := range path {
@@ -212,7 +210,7 @@ func pointerTo(path ...any) string {
 	return b.String()
 }
 
-// pointerOf turns a dotted field name, with indexes in brackets, into a JSON pointer.
+// pointerOf returns the JSON pointer of a dotted field name with indexes in brackets.
 func pointerOf(field string) string {
 	var b strings.Builder
 	for part := range strings.FieldsFuncSeq(field, func(r rune) bool { return r == '.' || r == '[' || r == ']' }) {
@@ -224,8 +222,7 @@ func pointerOf(field string) string {
 
 var pointerEscape = strings.NewReplacer("~", "~0", "/", "~1")
 
-// writeError answers err. An answer that has already begun cannot be taken back; then the error is
-// logged alone.
+// writeError answers err. If the answer has already begun, the error is only logged.
 func (s *Server) writeError(err error, c echo.Context) {
 	r, w := c.Request(), c.Response()
 	var he *echo.HTTPError
@@ -276,14 +273,14 @@ func writeProblem(w http.ResponseWriter, r *http.Request, p problem) {
 	}
 }
 
-// clientLeft reports whether err is no more than that nobody reads the answer any more: its
-// connection is closed, or it stands still for too long.
+// clientLeft reports whether err only means that the client has closed the connection or stopped
+// reading.
 func clientLeft(err error, r *http.Request) bool {
 	var op *net.OpError
 	return errors.As(err, &op) && op.Op == "write" || errors.Is(err, context.Canceled) && r.Context().Err() != nil
 }
 
-// writeCreated sends v with the status 201 and its address where it was created, else with 200.
+// writeCreated sends v with 201 and its location if it was created, else with 200.
 func writeCreated(w http.ResponseWriter, created bool, location string, v any) error {
 	if !created {
 		return writeJSON(w, http.StatusOK, v)
@@ -292,7 +289,6 @@ func writeCreated(w http.ResponseWriter, created bool, location string, v any) e
 	return writeJSON(w, http.StatusCreated, v)
 }
 
-// writeJSON sends v with a status.
 func writeJSON(w http.ResponseWriter, status int, v any) error {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -302,7 +298,7 @@ func writeJSON(w http.ResponseWriter, status int, v any) error {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	if h, ok := w.(*heldAnswer); ok {
+	if h, ok := w.(*bufferedAnswer); ok {
 		h.take(b.Bytes())
 		return nil
 	}

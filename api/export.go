@@ -10,8 +10,8 @@ import (
 	"searchd/search/passage"
 )
 
-// exportDocuments streams all documents of a collection as NDJSON, page by page; each page is a
-// snapshot of its own. Its lines can be imported as they are.
+// exportDocuments sends all documents of a collection as NDJSON that can be imported. Each page is
+// a snapshot of its own.
 func (s *Server) exportDocuments(w http.ResponseWriter, r *http.Request) error {
 	c := r.PathValue("collection")
 	rc := http.NewResponseController(w)
@@ -19,7 +19,7 @@ func (s *Server) exportDocuments(w http.ResponseWriter, r *http.Request) error {
 	for first := true; ; first = false {
 		docs, next, err := s.o.Engine.Documents(r.Context(), c, cursor, page)
 		if err == nil {
-			err = s.stillMay(r.Context())
+			err = s.stillAllowed(r.Context())
 		}
 		if err != nil {
 			if !first {
@@ -43,7 +43,7 @@ func (s *Server) exportDocuments(w http.ResponseWriter, r *http.Request) error {
 	}
 }
 
-// exportLine leaves out the passages, which an import makes again.
+// exportLine has no passages: an import makes them again.
 type exportLine struct {
 	ID       string                     `json:"id"`
 	Revision uint64                     `json:"revision"`

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// gate bounds how many requests of one kind run at once. A request beyond that waits; beyond the
-// queue's length, or after the wait, it is refused, so that an overloaded server answers some
-// requests in time instead of all of them late.
+// gate bounds how many requests of one kind run at once. Others wait in a queue; a request that
+// finds it full, or waits too long, is refused, so that an overloaded server answers some requests
+// in time instead of all of them late.
 type gate struct {
 	name     string
 	slots    chan struct{}
@@ -23,8 +23,8 @@ func newGate(name string, slots, queue int, wait time.Duration, refusal error) *
 	return &gate{name: name, slots: make(chan struct{}, slots), queue: int64(queue), wait: wait, refusal: refusal}
 }
 
-// enter takes a slot; the caller calls leave when done. It returns the gate's refusal when there is
-// no slot in time, and ctx.Err() when ctx ends first.
+// enter takes a slot, which the caller releases with leave. It returns the gate's refusal if no
+// slot becomes free in time, and ctx.Err() if ctx ends first.
 func (g *gate) enter(ctx context.Context) error {
 	select {
 	case g.slots <- struct{}{}:
@@ -50,7 +50,7 @@ func (g *gate) enter(ctx context.Context) error {
 	}
 }
 
-// enterEventually takes a slot however long it takes; only the end of ctx makes it give up.
+// enterEventually waits for a slot until ctx ends.
 func (g *gate) enterEventually(ctx context.Context) error {
 	select {
 	case g.slots <- struct{}{}:

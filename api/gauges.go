@@ -10,10 +10,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// gauges read the server and the engine when they are asked for.
+// gauges reads the server and the engine when metrics are collected.
 type gauges struct{ s *Server }
 
-// gaugesTimeout bounds how long the engine may take.
+// gaugesTimeout bounds the time of the engine.
 const gaugesTimeout = 5 * time.Second
 
 // Describe implements prometheus.Collector: the metrics are checked as they are collected.
@@ -51,11 +51,9 @@ func (g *gauges) Collect(to chan<- prometheus.Metric) {
 	out.engine(stats)
 }
 
-// sender sends metrics to a registry.
+// sender sends metrics to a registry. Labels are pairs of name and value.
 type sender struct{ to chan<- prometheus.Metric }
 
-// describeMetric returns the description of a metric, and the values of its labels, which are given as
-// pairs of name and value.
 func describeMetric(name, help string, pairs []string) (*prometheus.Desc, []string) {
 	var names, values []string
 	for pair := range slices.Chunk(pairs, 2) {

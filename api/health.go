@@ -14,14 +14,14 @@ type health struct {
 	Warning string `json:"warning,omitempty"` // what the server cannot do, while it answers searches
 }
 
-// livez says that the process runs; nothing else, for a server that is busy or waits for a disk
-// must not be restarted.
+// livez reports that the process runs. It checks nothing, since a busy server must not be
+// restarted.
 func (s *Server) livez(_ http.ResponseWriter, r *http.Request) (any, error) {
 	return health{Status: "ok"}, nil
 }
 
-// readyz says whether requests should be sent here. A server that takes no writes after a failed
-// commit still answers searches, and no other server has its data.
+// readyz reports whether the server can answer. A server that refuses writes after a failed commit
+// still answers searches.
 func (s *Server) readyz(w http.ResponseWriter, r *http.Request) (any, error) {
 	if s.draining.Load() {
 		return nil, fmt.Errorf("%w: shutting down", errNotReady)
@@ -36,8 +36,7 @@ func (s *Server) readyz(w http.ResponseWriter, r *http.Request) (any, error) {
 	return h, nil
 }
 
-// info describes the server. The first group has the names that clients of
-// text-embeddings-inference read.
+// info describes the server. The first group is named as in text-embeddings-inference.
 type info struct {
 	ModelID             string  `json:"model_id"`
 	ModelSHA            string  `json:"model_sha"`

@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// Bounds of the answers that are kept for Idempotency-Key: by age, by number, and by bytes in all
-// and of one.
+// Limits of the answers that are stored for Idempotency-Key.
 const (
 	idempotencyAge   = 24 * time.Hour
 	idempotencyMax   = 10000
@@ -19,27 +18,24 @@ const (
 	idempotencyOne   = 4 << 20
 )
 
-// idempotency keeps the answers of writes that were sent with an Idempotency-Key, so that the same
-// request sent again, after its answer was lost, gets the same answer and writes nothing. They are
-// kept in memory: after a restart the write is done again, which changes nothing where documents
-// have ids.
+// idempotency stores the answers of writes that were sent with an Idempotency-Key. The same
+// request, sent again after its answer was lost, gets the same answer and writes nothing. Answers
+// are lost with a restart; then the write is repeated, which changes nothing if documents have ids.
 //
 //   - The same key with another request is refused (422 idempotency_key_reused).
-//   - The same key while the first request is under way is refused (409 idempotency_key_in_use).
-//   - Answers of status 500 and above, and those that were cut off, are not kept: the request may
-//     be sent again.
-//   - Keys belong to the API key of their sender, and to the collection as it is: one that is made
-//     anew was never written to.
+//   - The same key during the first request is refused (409 idempotency_key_in_use).
+//   - Answers of status 500 and above, and incomplete ones, are not stored.
+//   - Keys belong to the API key of the sender, and to one incarnation of the collection.
 type idempotency struct {
 	mu      sync.Mutex
-	answers map[string]*keptAnswer
-	order   []*keptAnswer // oldest first
+	answers map[string]*storedAnswer
+	order   []*storedAnswer // oldest first
 	bytes   int
 	now     func() time.Time
 }
 
-// keptAnswer is an answer, or the place of one that is under way.
-type keptAnswer struct {
+// storedAnswer is an answer, or reserves the place of one.
+type storedAnswer struct {
 	name   string
 	digest [32]byte // of the request
 	sent   [32]byte // of its body, where the route streams it
@@ -51,11 +47,11 @@ type keptAnswer struct {
 }
 
 func newIdempotency() *idempotency {
-	return &idempotency{answers: map[string]*keptAnswer{}, now: time.Now}
+	return &idempotency{answers: map[string]*storedAnswer{}, now: time.Now}
 }
 
-// begin takes the place of an answer, or returns the one that is kept.
-func (i *idempotency) begin(name string, digest [32]byte) (kept *keptAnswer, err error) {
+// begin reserves the place of an answer, or returns the stored one.
+func (i *idempotency) begin(name string, digest [32]byte) (kept *storedAnswer, err error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.expire()
@@ -65,7 +61,7 @@ func (i *idempotency) begin(name string, digest [32]byte) (kept *keptAnswer, err
 		if len(i.answers) >= 2*idempotencyMax {
 			return nil, errTooManyWrites
 		}
-		i.answers[name] = &keptAnswer{name: name, digest: digest, at: i.now()}
+		i.answers[name] = &storedAnswer{name: name, digest: digest, at: i.now()}
 		return nil, nil
 	case !a.done:
 		return nil, fmt.Errorf("%w: wait for its answer", errKeyInUse)
@@ -77,7 +73,7 @@ func (i *idempotency) begin(name string, digest [32]byte) (kept *keptAnswer, err
 
 func keyReused() error { return fmt.Errorf("%w: use a new key for each request", errKeyReused) }
 
-// end keeps the answer to a body that was sent, or with status 0 gives its place up.
+// end stores the answer to a body with a digest. Status 0 releases the place instead.
 func (i *idempotency) end(name string, sent [32]byte, status int, header http.Header, body []byte) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -92,7 +88,7 @@ func (i *idempotency) end(name string, sent [32]byte, status int, header http.He
 	i.expire()
 }
 
-// expire forgets what is too old or too much.
+// expire removes answers beyond the limits.
 func (i *idempotency) expire() {
 	n := 0
 	for ; n < len(i.order); n++ {
@@ -107,8 +103,8 @@ func (i *idempotency) expire() {
 	i.order = i.order[n:]
 }
 
-// once answers a write with Idempotency-Key once; without the header it is handle. The body is in
-// memory already, or, where a route streams it, is told apart when all of it has come.
+// once runs handle once for each Idempotency-Key. A body that the route streams is compared when
+// all of it has arrived.
 func (s *Server) once(handle handler) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		key := r.Header.Get("Idempotency-Key")
@@ -128,11 +124,11 @@ func (s *Server) once(handle handler) handler {
 		if err != nil {
 			return err
 		}
-		streamed, _ := r.Body.(*sentBody)
+		streamed, _ := r.Body.(*requestBody)
 		sent := sha256.Sum256(nil)
 		if kept != nil {
 			if streamed != nil {
-				if err := s.readAway(w, streamed); err != nil {
+				if err := s.digestBody(w, streamed); err != nil {
 					return err
 				}
 				sent = streamed.sum()
@@ -168,14 +164,14 @@ func (s *Server) once(handle handler) handler {
 	}
 }
 
-// incarnation returns that of the collection that the path names, or "" if there is none: then the
-// handler returns the error.
+// incarnation returns that of the collection in the path, "" if there is none: then the handler
+// returns the error.
 func (s *Server) incarnation(r *http.Request) string {
 	info, _ := s.o.Engine.Collection(r.Context(), r.PathValue("collection"))
 	return info.Incarnation
 }
 
-// recorder keeps what is answered.
+// recorder records an answer while it is sent.
 type recorder struct {
 	http.ResponseWriter
 	status int

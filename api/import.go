@@ -20,13 +20,12 @@ const (
 	importBatchBytes = 512 << 10 // some hundred passages: what is lost where a batch fails, and how long an answer takes
 )
 
-// importDocuments streams documents in and one answer per document out, each as soon as its batch
-// is committed. The body is NDJSON, a JSON array, or a file of another format (see importedFile),
-// plain or compressed with gzip or zstd; memory does not grow with its length.
+// importDocuments reads documents and sends one answer per document, as soon as its batch is
+// committed. The body is NDJSON, a JSON array, or a file of another format (see importedFile),
+// plain or compressed with gzip or zstd.
 //
-// When something ends the stream early, the last line of the answer is an error with "stopped":
-// true, and names the line from which on nothing was answered. Ingesting is idempotent by id, so
-// sending all of it again is safe.
+// If something ends the stream early, the last line is an error with "stopped": true and the first
+// line without an answer. Ingesting is idempotent by id, so the whole body can be sent again.
 func (s *Server) importDocuments(w http.ResponseWriter, r *http.Request) error {
 	c := r.PathValue("collection")
 	if err := unconditional(r); err != nil {
@@ -60,8 +59,8 @@ func (s *Server) importDocuments(w http.ResponseWriter, r *http.Request) error {
 		defer stream.close()
 		b = stream
 		http.NewResponseController(w).EnableFullDuplex() // answers go out while the body comes in
-		// With both under way net/http cannot always tell where a body that failed would have
-		// ended; what follows on the connection must not be read as a request.
+		// net/http cannot always find the end of a body that failed, so nothing that follows may be
+		// read as a request.
 		w.Header().Set("Connection", "close")
 	}
 	rc := http.NewResponseController(w)
@@ -109,7 +108,7 @@ func (im *importer) run(ctx context.Context) error {
 	return im.end(ctx, im.items.err)
 }
 
-// add takes the next document, or what is wrong with it, of a number of bytes.
+// add takes the next document of size bytes, or the error in it.
 func (im *importer) add(ctx context.Context, doc search.Document, wrong error, size int) error {
 	a := itemAnswer{Line: im.line, ID: doc.ID, Warning: im.warning}
 	im.warning = ""
@@ -127,7 +126,7 @@ func (im *importer) add(ctx context.Context, doc search.Document, wrong error, s
 	return nil
 }
 
-// end ingests what is left after the body has ended, with an error unless nil.
+// end ingests the rest after the body has ended, with an error unless nil.
 func (im *importer) end(ctx context.Context, body error) error {
 	if body != nil {
 		ctx = context.WithoutCancel(ctx) // a body that fails ends ctx; what came before it is kept
@@ -147,7 +146,7 @@ func (im *importer) flush(ctx context.Context) error {
 		if err := im.s.writes.enterEventually(ctx); err != nil {
 			return err
 		}
-		if err := im.s.stillMay(ctx); err != nil {
+		if err := im.s.stillAllowed(ctx); err != nil {
 			im.s.writes.leave()
 			return err
 		}
@@ -163,7 +162,7 @@ func (im *importer) flush(ctx context.Context) error {
 			a.Warning = joined(im.answers[im.at[i]].Warning, a.Warning)
 			im.answers[im.at[i]] = a
 		}
-		im.answers[len(im.answers)-1].LooksLike = im.language.tell()
+		im.answers[len(im.answers)-1].LooksLike = im.language.report()
 	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -177,7 +176,7 @@ func (im *importer) flush(ctx context.Context) error {
 	return im.out.write(ctx, b.Bytes())
 }
 
-// joined returns two warnings as one; either may be empty.
+// joined joins two warnings, either of which may be empty.
 func joined(a, b string) string {
 	if a == "" || b == "" {
 		return a + b
@@ -185,8 +184,7 @@ func joined(a, b string) string {
 	return a + "; " + b
 }
 
-// abort ends the answer with a line that says why; an error before the first line is answered as a
-// problem instead.
+// abort ends the answer with a line that has err. Before the first line it returns err instead.
 func (im *importer) abort(err error) error {
 	if rec, ok := im.out.w.(*recorder); ok {
 		rec.failed.Store(true) // the rest is still to be sent: such an answer is not kept for Idempotency-Key
@@ -204,9 +202,8 @@ func (im *importer) abort(err error) error {
 	return im.out.write(context.Background(), append(b, '\n'))
 }
 
-// lineWriter sends an answer's lines from a goroutine of its own, so that a client which sends all
-// its documents before it reads the first answer does not stand still against a server that waits
-// for it: up to lineBacklog pieces wait here.
+// lineWriter sends lines from its own goroutine. A client that sends all documents before it reads
+// the first answer would otherwise deadlock with the server; up to lineBacklog pieces are queued.
 type lineWriter struct {
 	w      http.ResponseWriter
 	rc     *http.ResponseController
@@ -257,7 +254,7 @@ func (l *lineWriter) send() {
 	}
 }
 
-// finish waits until all is sent. It does nothing when nothing was written.
+// finish waits until everything is sent.
 func (l *lineWriter) finish() {
 	if l.begun {
 		close(l.pieces)

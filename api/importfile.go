@@ -13,15 +13,15 @@ import (
 	"searchd/search/passage"
 )
 
-// bodyFile says how the body of an import is read.
+// bodyFile describes how the body of an import is read.
 type bodyFile struct {
 	format extract.Format // JSONL: NDJSON, or with array a JSON array, which the API reads itself
 	array  bool
 	name   string // of a file: the id of its document, where it is one document
 }
 
-// importMedia are the media types that an import takes. text/plain is NDJSON, as curl and others
-// send it; a plain text needs format=txt.
+// importMedia are the media types of imports. text/plain is NDJSON, as curl sends it; a plain text
+// needs format=txt.
 var importMedia = []struct {
 	name string
 	file bodyFile
@@ -60,11 +60,11 @@ var importMedia = []struct {
 	{"application/pdf", bodyFile{format: extract.PDF}}, // with Options.PDF only
 }
 
-// maxFile is the length of a PDF, a document of an office program, an e-book, a notebook or a
-// message, whose text is a small part of it.
+// maxFile bounds files whose text is a small part of them: PDF, office files, e-books, notebooks,
+// mail.
 const maxFile = 64 << 20
 
-// textInFile reports whether a file of that format may have maxFile bytes.
+// textInFile reports whether files of a format may have maxFile bytes.
 func textInFile(f extract.Format) bool {
 	switch f {
 	case extract.PDF, extract.DOCX, extract.IPYNB, extract.EML, extract.EPUB, extract.ODF, extract.PPTX, extract.XLSX, extract.RTF, extract.ENEX, extract.MSG, extract.XLS, extract.Feed, extract.Archive:
@@ -73,14 +73,10 @@ func textInFile(f extract.Format) bool {
 	return false
 }
 
-// maxWarning is the length from which the warning about a document is not added to.
+// maxWarning is the length from which a warning does not grow.
 const maxWarning = 1000
 
-// importedFile reads the media type and the parameters format and name. The body is NDJSON or a
-// JSON array, CSV or tab-separated values with a header line, messages of a mailbox, notes of
-// Evernote, contacts (vcf), appointments (ics), entries of a feed, files of an archive, or one
-// document as Markdown, HTML, PDF, a file of an office program, e-book, mail, notebook, canvas,
-// outline or, with format=txt, plain text.
+// importedFile reads the media type and the parameters format and name.
 func (s *Server) importedFile(r *http.Request) (bodyFile, error) {
 	p := queryParams(r)
 	format, _ := p.text("format")
@@ -125,8 +121,7 @@ func (f bodyFile) items(r io.Reader, max int) *items {
 	return newLineItems(r, max)
 }
 
-// runFile imports a body that is not JSON. A record that cannot be right is answered with its
-// error.
+// runFile imports a body that is not JSON.
 func (im *importer) runFile(ctx context.Context, body io.Reader, f bodyFile) error {
 	watched := &watchedReader{r: body}
 	im.line = 1
@@ -138,9 +133,9 @@ func (im *importer) runFile(ctx context.Context, body io.Reader, f bodyFile) err
 		o.PDF = func(_ context.Context, b []byte) (extract.PDFText, error) { return im.s.readPDF(ctx, b) } // not for a client that has gone
 	}
 	if textInFile(f.format) && f.format != extract.PDF {
-		h := heldFile{s: im.s}
-		defer h.hold(math.MinInt64)
-		o.Hold = h.hold
+		h := fileMemory{s: im.s}
+		defer h.charge(math.MinInt64)
+		o.Hold = h.charge
 	}
 	err := extract.Reader(context.WithoutCancel(ctx), watched, f.name, f.format, o, func(d extract.Document) error {
 		im.line = max(1, d.Line)
@@ -181,16 +176,16 @@ func blocksOf(d extract.Document) map[string][]passage.Block {
 	return map[string][]passage.Block{"text": blocks}
 }
 
-// heldFile is what an import has in memory of a file or a message. What is more than any document
-// may have is counted among the bodies, twice, as it is copied where it grows and where it is read.
-type heldFile struct {
+// fileMemory counts the memory that an import needs for a file. Everything beyond the limit of a
+// document counts twice, as it is copied when it grows and when it is read.
+type fileMemory struct {
 	s       *Server
 	bytes   int64
 	charged int64
 }
 
-// hold counts n more bytes, or refuses them.
-func (h *heldFile) hold(n int64) error {
+// charge counts n more bytes, or refuses them.
+func (h *fileMemory) charge(n int64) error {
 	h.bytes = max(0, h.bytes+n)
 	more := 2*max(0, h.bytes-int64(h.s.o.MaxItem)) - h.charged
 	if total := h.s.inFlight.Add(more); more > 0 && total > h.s.o.MaxInFlight {
@@ -202,7 +197,7 @@ func (h *heldFile) hold(n int64) error {
 	return nil
 }
 
-// pdfBytes is how long a PDF may be; 0 where none are taken.
+// pdfBytes is the limit of a PDF, 0 if none are accepted.
 func (s *Server) pdfBytes() int64 {
 	if s.o.PDF == nil {
 		return 0
@@ -210,7 +205,7 @@ func (s *Server) pdfBytes() int64 {
 	return maxFile
 }
 
-// readPDF is Options.PDF for a few PDFs at once, for each takes memory of its own.
+// readPDF calls Options.PDF for a few PDFs at a time, since each needs much memory.
 func (s *Server) readPDF(ctx context.Context, b []byte) (extract.PDFText, error) {
 	if err := s.pdfs.enterEventually(ctx); err != nil {
 		return extract.PDFText{}, err
@@ -219,8 +214,8 @@ func (s *Server) readPDF(ctx context.Context, b []byte) (extract.PDFText, error)
 	return s.o.PDF(ctx, b)
 }
 
-// watchedReader remembers why a body could not be read to its end, which a reader of files takes
-// for a broken file.
+// watchedReader remembers why a body could not be read. The readers of files report a broken file
+// instead.
 type watchedReader struct {
 	r   io.Reader
 	err error

@@ -8,8 +8,8 @@ import (
 	"searchd/search"
 )
 
-// languageCheck tells once in which language the texts of an import are, where words of the
-// collection are compared as those of another.
+// languageCheck reports once if the texts of an import look like another language than that of the
+// collection.
 type languageCheck struct {
 	has    string // language of the collection
 	sample analysis.Sample
@@ -17,14 +17,13 @@ type languageCheck struct {
 	done   bool // it has been told, or there is nothing to tell
 }
 
-// newLanguageCheck begins for a collection. One that is "standard" is for any language, and for
-// several.
+// newLanguageCheck checks nothing for the language "standard", which suits several.
 func newLanguageCheck(s search.Settings) languageCheck {
 	has := cmp.Or(s.Language, search.DefaultLanguage)
 	return languageCheck{has: has, done: has == "standard"}
 }
 
-// add takes in a document, until there are enough of them.
+// add samples a document until there are enough.
 func (c *languageCheck) add(fields json.RawMessage) {
 	if c.done || c.sample.Enough() {
 		return
@@ -37,9 +36,8 @@ func (c *languageCheck) add(fields json.RawMessage) {
 	c.fresh = true
 }
 
-// tell returns the other language that the texts so far look like; empty where they do not, do not
-// tell, or it has been told.
-func (c *languageCheck) tell() string {
+// report returns the other language, once; "" if there is none or not enough text.
+func (c *languageCheck) report() string {
 	if c.done || !c.fresh {
 		return ""
 	}

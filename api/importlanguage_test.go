@@ -64,7 +64,7 @@ func TestLanguageCheckEnds(t *testing.T) {
 	for range 200 {
 		c.add(one)
 	}
-	if got := c.tell(); got != "" || !c.done {
+	if got := c.report(); got != "" || !c.done {
 		t.Errorf("English texts: %q, done %v", got, c.done)
 	}
 	two, err := json.Marshal(map[string]any{"text": strings.Repeat(german, 10)})
@@ -74,7 +74,7 @@ func TestLanguageCheckEnds(t *testing.T) {
 	for range 200 {
 		c.add(two)
 	}
-	if got := c.tell(); got != "" {
+	if got := c.report(); got != "" {
 		t.Errorf("German texts behind enough English ones: %q", got)
 	}
 }

@@ -10,9 +10,8 @@ import (
 	"searchd/search"
 )
 
-// textInput is what the embedding routes take: a text, an array of texts, the token ids of a text,
-// or an array of those. It is kept as JSON until it is known how many items and which ids are
-// allowed.
+// textInput is the input of the embedding routes: a text, an array of texts, the token ids of one
+// text, or an array of those. It is parsed once the limits are known.
 type textInput struct{ raw json.RawMessage }
 
 func (in *textInput) UnmarshalJSON(data []byte) error {
@@ -20,7 +19,7 @@ func (in *textInput) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// inputs are the texts of a request, or their tokens.
+// inputs are texts or token ids.
 type inputs struct {
 	texts []string
 	ids   [][]int32 // nil where texts are given
@@ -28,7 +27,6 @@ type inputs struct {
 
 func (in inputs) len() int { return max(len(in.texts), len(in.ids)) }
 
-// characters counts those of the texts.
 func (in inputs) characters() (n int) {
 	for _, t := range in.texts {
 		n += len([]rune(t))
@@ -36,8 +34,8 @@ func (in inputs) characters() (n int) {
 	return n
 }
 
-// read parses the input, named field in errors. At most max items are allowed, and ids below
-// vocabulary, unless that is 0.
+// read parses the input, called field in errors: at most max items, and ids below vocabulary,
+// unless that is 0.
 func (in *textInput) read(field string, max, vocabulary int) (inputs, error) {
 	p := inputParser{field: field, max: max, vocabulary: vocabulary, dec: json.NewDecoder(bytes.NewReader(in.raw))}
 	p.dec.UseNumber()
@@ -76,7 +74,7 @@ func (p *inputParser) wrong(field string, value any) error {
 	return &search.FieldError{Field: field, Value: value, Allowed: fmt.Sprintf("a string, an array of 1 to %d strings, an array of token ids, or an array of 1 to %d arrays of token ids", p.max, p.max)}
 }
 
-// array reads the rest of an array of items, which must all be of one kind.
+// array reads the rest of an array whose items must be of one kind.
 func (p *inputParser) array() (in inputs, err error) {
 	var flat []int32 // the tokens of a single text
 	for p.dec.More() {

@@ -11,7 +11,7 @@ import (
 	"searchd/search/passage"
 )
 
-// member is one member of a JSON object, in the order of the text.
+// member is one member of a JSON object.
 type member struct {
 	name  string
 	value json.RawMessage
@@ -19,15 +19,15 @@ type member struct {
 
 // parseDocument reads one document of a request. It has one of these forms:
 //
-//	{"id": "a1", "title": "…", "year": 2024}               flat: the member id is the id, all others are fields
-//	{"_id": "a1", "title": "…", "text": "…"}               the same, as BEIR and dumps of databases write it; then id is a field
-//	{"id": "a1", "document": {"title": "…", "year": 2024}}  as GET and export give it ("fields" is understood as well)
+//	{"id": "a1", "title": "…", "year": 2024}               flat: all other members are fields
+//	{"_id": "a1", "title": "…", "text": "…"}               the same, as BEIR and database dumps have it; then id is a field
+//	{"id": "a1", "document": {"title": "…", "year": 2024}}  as GET and export return it ("fields" is allowed too)
 //
 // The last form has no members but id, document (or fields), blocks, revision and passages; the
-// last two are ignored. Without an id the engine takes the hash of the content. An id may be an
+// last two are ignored. Without an id the engine uses the hash of the content. An id may be an
 // integer.
 func parseDocument(data []byte) (search.Document, error) {
-	id, fields, err := identified(data)
+	id, fields, err := splitID(data)
 	if err != nil {
 		return search.Document{ID: id}, err
 	}
@@ -39,9 +39,9 @@ func parseDocument(data []byte) (search.Document, error) {
 	return search.Document{ID: id, Fields: joinMembers(fields)}, nil
 }
 
-// identified splits an object into its id, empty where it has none, and its other members. With an
-// error about the id it returns that.
-func identified(data []byte) (id string, fields []member, err error) {
+// splitID splits an object into its id, "" if it has none, and its other members. It returns the id
+// also with an error.
+func splitID(data []byte) (id string, fields []member, err error) {
 	if err := checkText(data); err != nil {
 		return "", nil, err
 	}
@@ -55,7 +55,7 @@ func identified(data []byte) (id string, fields []member, err error) {
 	}
 	for _, m := range members {
 		if m.name != key {
-			if err := repeatsIn(m); err != nil {
+			if err := checkRepeats(m); err != nil {
 				return id, nil, err
 			}
 			fields = append(fields, m)
@@ -68,8 +68,7 @@ func identified(data []byte) (id string, fields []member, err error) {
 	return id, fields, nil
 }
 
-// parseFields reads a body that is a document's fields alone, for the document id. A member id must
-// say the same.
+// parseFields reads a body with a document's fields; a member id must equal the id of the path.
 func parseFields(data []byte, id string) (search.Document, error) {
 	doc, err := parseDocument(data)
 	if err != nil {
@@ -79,18 +78,16 @@ func parseFields(data []byte, id string) (search.Document, error) {
 	return doc, err
 }
 
-// parsePatch reads a merge patch for the document id. Its members are those of the fields and never
-// taken for a form of a document, for {"fields": {…}} changes the field of that name; only a member
-// id must say the same as the path, and is left out.
+// parsePatch reads a merge patch. Unlike in a document, {"fields": {…}} changes the field of that
+// name. A member id must equal the id of the path, and is removed.
 func parsePatch(data []byte, id string) (json.RawMessage, error) {
-	given, fields, err := identified(data)
+	given, fields, err := splitID(data)
 	if err != nil {
 		return nil, err
 	}
 	return joinMembers(fields), sameID(given, id)
 }
 
-// sameID holds the id of a body, where it has one, to that of the path.
 func sameID(given, id string) error {
 	if given != "" && given != id {
 		return &search.FieldError{Field: "id", Value: given, Allowed: fmt.Sprintf("the id of the path, %q, or none", id)}
@@ -113,8 +110,7 @@ func parseID(field string, raw json.RawMessage) (string, error) {
 	return id, checkName(field, id, 512)
 }
 
-// enveloped returns the member whose object holds the fields when the members are those of the
-// second form.
+// enveloped returns the member that has the fields if the members are those of the last form.
 func enveloped(members []member) (inner member, ok bool) {
 	for _, m := range members {
 		switch m.name {
@@ -147,9 +143,9 @@ func parseBlocks(members []member) (map[string][]passage.Block, error) {
 	return blocks, nil
 }
 
-// wrapped warns of a document that is likely to be a list of documents: all that it has is a list
-// of objects with the name documents.
-func wrapped(doc search.Document) string {
+// listWarning warns of a document that is likely a list of documents: its only member is documents,
+// a list of objects.
+func listWarning(doc search.Document) string {
 	if doc.ID != "" || !bytes.HasPrefix(doc.Fields, []byte(`{"documents":`)) {
 		return ""
 	}
@@ -163,8 +159,7 @@ func wrapped(doc search.Document) string {
 	return "stored as one document, whose only field is documents; several are sent as an array: [{…}, {…}]"
 }
 
-// objectMembers splits a JSON object. A repeated member is an error, for one of the two values
-// would be lost.
+// objectMembers splits a JSON object. A repeated member is an error.
 func objectMembers(data []byte) ([]member, error) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	tok, err := dec.Token()
@@ -200,9 +195,8 @@ func objectMembers(data []byte) ([]member, error) {
 	return members, nil
 }
 
-// repeatsIn refuses a repeated member of an object anywhere within m, as objectMembers does of the
-// object that m is of.
-func repeatsIn(m member) error {
+// checkRepeats refuses a repeated member in any object within m.
+func checkRepeats(m member) error {
 	if c := bytes.TrimSpace(m.value)[0]; c != '{' && c != '[' {
 		return nil
 	}
@@ -239,8 +233,8 @@ func jsonKind(data []byte) string {
 	return "true, false or null"
 }
 
-// mergePatch applies an RFC 7396 merge patch to an object's fields: null removes a member, an
-// object is merged into the member of its name, anything else replaces it.
+// mergePatch applies a merge patch (RFC 7396): null removes a member, an object is merged into the
+// member, anything else replaces it.
 func mergePatch(target, patch json.RawMessage) (json.RawMessage, error) {
 	changes, err := objectMembers(patch)
 	if err != nil {

@@ -9,11 +9,11 @@ import (
 	"searchd/search"
 )
 
-// items cuts a body into documents without ever holding more than one of them, which may have at
-// most max bytes; a longer one is passed over and reported, and the next is found.
+// items splits a body into documents of at most max bytes and holds only one at a time. A longer
+// document is skipped and reported.
 //
 //	for it.next() { doc, err := it.document() }
-//	it.err tells why the body ended early
+//	// it.err is why the body ended early
 type items struct {
 	r       *bufio.Reader
 	max     int
@@ -25,7 +25,7 @@ type items struct {
 	begun   bool // of an array: its bracket is read
 }
 
-// newLineItems reads NDJSON: one document per line, empty lines are passed over.
+// newLineItems reads NDJSON; empty lines are skipped.
 func newLineItems(r io.Reader, max int) *items {
 	return &items{r: bufio.NewReaderSize(r, 64<<10), max: max, cut: (*items).cutLine}
 }
@@ -40,7 +40,7 @@ func (it *items) next() bool {
 	return it.err == nil && it.cut(it)
 }
 
-// document parses the current item. What it returns does not share memory with later items.
+// document parses the current item. The result does not share memory with later items.
 func (it *items) document() (search.Document, error) {
 	if it.tooLong {
 		return search.Document{}, &requestError{kind: errTooLarge, detail: fmt.Sprintf("document: longer than the %d bytes that are allowed", it.max)}
@@ -86,8 +86,8 @@ func (it *items) cutLine() bool {
 	}
 }
 
-// skipBlank passes over empty lines and white space before an item, which trimming line by line
-// would take a hundred times as long for. It reports whether there is more.
+// skipBlank skips empty lines and white space before an item, a hundred times as fast as trimming
+// line by line. It reports whether there is more.
 func (it *items) skipBlank() bool {
 	for {
 		ahead, err := it.r.Peek(max(1, it.r.Buffered()))
@@ -106,8 +106,7 @@ func (it *items) skipBlank() bool {
 	}
 }
 
-// cutElement finds the end of an array's next element by its brackets and quotes alone; what lies
-// between is parsed later.
+// cutElement finds the end of an array's next element by its brackets and quotes alone.
 func (it *items) cutElement() bool {
 	c, ok := it.skipSpace()
 	if !it.begun && ok {
@@ -191,7 +190,7 @@ func (it *items) fail(format string, args ...any) bool {
 	return false
 }
 
-// end accepts nothing but white space behind the array.
+// end accepts only white space behind the array.
 func (it *items) end() bool {
 	for {
 		c, err := it.r.ReadByte()

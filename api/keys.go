@@ -11,7 +11,7 @@ import (
 	"searchd/search"
 )
 
-// keyAnswer is a key; with its token only where it was just made.
+// keyAnswer is a key, with its token only when it was just created.
 type keyAnswer struct {
 	access.Key
 	Token string `json:"key,omitempty"`
@@ -21,7 +21,7 @@ type keyList struct {
 	Keys []access.Key `json:"keys"`
 }
 
-// withKeyring refuses the routes of keys where the server has none.
+// withKeyring refuses the routes of keys on a server without a keyring.
 func (s *Server) withKeyring(h handler) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		if s.o.Keys == nil {
@@ -31,8 +31,8 @@ func (s *Server) withKeyring(h handler) handler {
 	}
 }
 
-// visible reports whether the caller may see and revoke a key: its own, and those that may do no
-// more than itself.
+// visible reports whether the caller may see and revoke a key: its own, and those with no more
+// rights.
 func (c caller) visible(k access.Key) bool {
 	return c.key == nil || c.key.ID == k.ID || c.key.Covers(k.Spec) == nil
 }
@@ -42,8 +42,8 @@ func (s *Server) listKeys(_ http.ResponseWriter, r *http.Request) (any, error) {
 	return keyList{slices.DeleteFunc(s.o.Keys.Keys(), hidden)}, nil
 }
 
-// createKey makes a key. The first one of a server must be able to make others: from then on each
-// request needs a key.
+// createKey creates a key. The first one must be able to create others, since every request needs a
+// key from then on.
 func (s *Server) createKey(w http.ResponseWriter, r *http.Request) error {
 	var spec access.Spec
 	if err := decodeBody(r, false, &spec); err != nil {
@@ -71,7 +71,7 @@ func (s *Server) createKey(w http.ResponseWriter, r *http.Request) error {
 	return writeCreated(w, true, "/v1/keys/"+url.PathEscape(key.ID), keyAnswer{key, token})
 }
 
-// visibleKey returns the key that the path names. One that the caller may not see is unknown to it.
+// visibleKey returns the key in the path. One that the caller may not see does not exist for it.
 func (s *Server) visibleKey(r *http.Request) (access.Key, error) {
 	id := r.PathValue("key")
 	key, err := s.o.Keys.Key(id)
@@ -95,7 +95,7 @@ func (s *Server) revokeKey(_ http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// keyError gives the keyring's errors about a request the engine's shape.
+// keyError converts an error of package access about a request.
 func keyError(err error) error {
 	var fe *access.FieldError
 	if errors.As(err, &fe) {

@@ -14,9 +14,9 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// limits bounds the requests per second of each caller: of a key by its own rate, and those of its
-// makers, or the server's default, of an address without a valid key by the default. The admin key
-// of the environment is not bounded.
+// limits bounds the requests per second of each caller: of a key by its own rate and those of its
+// makers, or the default; of an address without a valid key by the default. The admin key of the
+// environment is unlimited.
 type limits struct {
 	rate      float64 // requests per second; 0: none
 	burst     int
@@ -24,8 +24,8 @@ type limits struct {
 	addresses buckets
 }
 
-// maxBuckets bounds the callers of each kind that are remembered. One that is forgotten begins anew
-// with a full bucket.
+// maxBuckets bounds the callers of each kind that are remembered. A forgotten one starts with a
+// full bucket.
 const maxBuckets = 10_000
 
 func newLimits(perSecond float64, burst int) *limits {
@@ -35,8 +35,8 @@ func newLimits(perSecond float64, burst int) *limits {
 	return l
 }
 
-// take counts a request of key, or, where key is nil, of the address. It returns how long to wait
-// where there were too many, 0 where not.
+// take counts a request of key, or of the address if key is nil. It returns how long to wait, 0 if
+// the request is allowed.
 func (l *limits) take(key *access.Key, address string, now time.Time) time.Duration {
 	switch {
 	case key == nil:
@@ -54,8 +54,8 @@ func (l *limits) take(key *access.Key, address string, now time.Time) time.Durat
 	return 0
 }
 
-// network returns what counts as one caller: an IPv4 address, or the 64 bits of an IPv6 address
-// that a provider hands to one customer.
+// network returns what counts as one caller: an IPv4 address, or the 64-bit prefix of an IPv6
+// address.
 func network(address string) string {
 	a, err := netip.ParseAddr(address)
 	if err != nil || a.Unmap().Is4() {
@@ -68,7 +68,7 @@ func network(address string) string {
 	return p.String()
 }
 
-// buckets are the token buckets of some callers, the least recently used forgotten first.
+// buckets are the token buckets of callers; the least recently used is forgotten first.
 type buckets struct {
 	mu struct {
 		sync.Mutex
@@ -78,6 +78,7 @@ type buckets struct {
 	}
 }
 
+// bucket is the token bucket of a caller.
 type bucket struct {
 	who     string
 	limiter *rate.Limiter
@@ -87,14 +88,13 @@ func (b *buckets) init() {
 	b.mu.order, b.mu.byWho = list.New(), map[string]*list.Element{}
 }
 
-// take takes a token from the bucket of who; where it is empty, it takes none and returns the wait
-// for the next.
+// take takes a token from the bucket of who, or returns the wait for the next one.
 func (b *buckets) take(who string, perSecond float64, burst int, now time.Time) time.Duration {
 	return b.takeAll([]access.Rate{{Key: who, PerSecond: perSecond, Burst: burst}}, now)
 }
 
-// takeAll takes a token from each of several buckets; where one is empty, it takes none, asks none
-// behind it, and returns the wait.
+// takeAll takes a token from each of several buckets. If one is empty it takes none and returns the
+// wait.
 func (b *buckets) takeAll(rates []access.Rate, now time.Time) (wait time.Duration) {
 	b.mu.Lock() // for all of it: what is taken and given back again is missed by requests in between
 	defer b.mu.Unlock()
@@ -116,7 +116,7 @@ func (b *buckets) takeAll(rates []access.Rate, now time.Time) (wait time.Duratio
 	return 0
 }
 
-// bucket returns the bucket of a caller, a full one where it has none. The caller holds the lock.
+// bucket returns the bucket of a caller, a full one if it has none. The caller holds the lock.
 func (b *buckets) bucket(r access.Rate) *rate.Limiter {
 	el := b.mu.byWho[r.Key]
 	if el == nil {
@@ -140,13 +140,13 @@ func (e *rateError) Error() string {
 }
 func (e *rateError) Unwrap() error { return errRate }
 
-// retrySeconds is the Retry-After of a wait: whole seconds, rounded up.
+// retrySeconds is the Retry-After of a wait, rounded up.
 func retrySeconds(wait time.Duration) string {
 	return strconv.FormatInt(max(1, int64(math.Ceil(wait.Seconds()))), 10)
 }
 
-// limit counts a request that was admitted, or refused for its key, and returns a rateError where
-// its caller sends too many.
+// limit counts a request, also one that was refused for its key, and returns a rateError if its
+// caller sends too many.
 func (s *Server) limit(rt route, who caller, address string) error {
 	if rt.needs == open {
 		return nil
@@ -158,7 +158,6 @@ func (s *Server) limit(rt route, who caller, address string) error {
 	return nil
 }
 
-// setRetryAfter sets the header of an error that says how long to wait.
 func setRetryAfter(h http.Header, f failure, err *rateError) {
 	switch {
 	case err != nil:

@@ -32,19 +32,19 @@ func (s *Server) mcp(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// toolEngine is the engine as the tools of assistants may use it: what the key of the request that
-// they come with may do.
+// toolEngine is the engine with the rights of the key of the request.
 type toolEngine struct{ s *Server }
 
-// Collections implements mcp.Engine. What a key may use by an alias alone has that name.
+// Collections implements mcp.Engine. A collection that the key allows only by an alias has that
+// name.
 func (e toolEngine) Collections(ctx context.Context) ([]search.CollectionInfo, error) {
 	infos, err := e.s.visible(ctx)
 	if err != nil {
-		return nil, e.told(ctx, err)
+		return nil, e.visible(ctx, err)
 	}
 	aliases, err := e.s.o.Engine.Aliases(ctx)
 	if err != nil {
-		return nil, e.told(ctx, err)
+		return nil, e.visible(ctx, err)
 	}
 	for _, a := range aliases {
 		if c := callerOf(ctx); c.mayUse(a.Alias) != nil || c.mayUse(a.Collection) == nil {
@@ -67,7 +67,7 @@ func (e toolEngine) Search(ctx context.Context, collection string, q search.Quer
 	if err == nil {
 		e.s.metrics.observeSearch(res)
 	}
-	return res, e.told(ctx, err)
+	return res, e.visible(ctx, err)
 }
 
 // Similar implements mcp.Engine.
@@ -79,7 +79,7 @@ func (e toolEngine) Similar(ctx context.Context, collection string, q search.Sim
 	if err == nil {
 		e.s.metrics.observeSearch(res)
 	}
-	return res, e.told(ctx, err)
+	return res, e.visible(ctx, err)
 }
 
 // Document implements mcp.Engine.
@@ -88,24 +88,23 @@ func (e toolEngine) Document(ctx context.Context, collection, id string) (*searc
 		return nil, err
 	}
 	doc, err := e.s.o.Engine.Document(ctx, collection, id)
-	return doc, e.told(ctx, err)
+	return doc, e.visible(ctx, err)
 }
 
-// allowed returns why the caller's key may not do what needs a scope in a collection.
+// allowed returns an error if the caller's key lacks a scope or does not allow the collection.
 func (e toolEngine) allowed(ctx context.Context, needs access.Scopes, collection string) error {
 	c := callerOf(ctx)
 	if c.key != nil && c.key.Scopes&needs == 0 {
 		return fmt.Errorf("the API key %s has the scopes %s, this tool needs %s", c.key.ID, c.key.Scopes, strings.Join(needs.Names(), " or "))
 	}
-	if err := checkMeant("collection", collection); err != nil {
+	if err := checkPathName("collection", collection); err != nil {
 		return err
 	}
 	return c.mayUse(collection)
 }
 
-// told is an error as the assistant may see it. What a failure of the server was caused by stays in
-// the log.
-func (e toolEngine) told(ctx context.Context, err error) error {
+// visible returns an error for the assistant. The cause of a server failure is only logged.
+func (e toolEngine) visible(ctx context.Context, err error) error {
 	if err == nil || errors.Is(err, search.ErrCollectionNotFound) {
 		return err
 	}

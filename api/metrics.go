@@ -13,12 +13,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// durationBounds are the upper bounds of the buckets of durations, in seconds.
+// durationBounds are the bucket bounds of durations, in seconds.
 var durationBounds = []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}
 
-// metrics are the server's, in a registry of their own. Labels come from the route table, the
-// engine's stages and the names of collections, never from a request, so that their number is
-// bounded. Those that begin with te_ have the names and meanings of text-embeddings-inference.
+// metrics are in their own registry. Labels come from the route table, the engine's stages and the
+// names of collections, never from a request, so their number is bounded. Those that begin with te_
+// are named as in text-embeddings-inference.
 type metrics struct {
 	handler http.Handler
 
@@ -32,7 +32,7 @@ type metrics struct {
 	te teiMetrics
 }
 
-// teiMetrics are those of the routes that encode.
+// teiMetrics are of the encoding routes.
 type teiMetrics struct {
 	count, success, failure *prometheus.CounterVec
 	duration                prometheus.Histogram
@@ -99,8 +99,7 @@ func (s *Server) metricsText(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// encodingRoute reports whether a route is one of those that te_request_* count: what
-// text-embeddings-inference has too, and its like.
+// encodingRoute reports whether te_request_* count a route.
 func encodingRoute(route string) bool {
 	return teiPaths[route] || route == "/v1/embeddings" || route == "/v1/rerank" || route == "/v2/rerank"
 }
@@ -118,7 +117,6 @@ func (m *metrics) observeRequest(method, route string, status int, took time.Dur
 	m.te.failure.WithLabelValues(teiFailure(status)).Inc()
 }
 
-// teiFailure names the cause of a failure.
 func teiFailure(status int) string {
 	switch {
 	case status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable:
@@ -131,7 +129,6 @@ func teiFailure(status int) string {
 	return "inference"
 }
 
-// observeCost counts an encoding request that succeeded.
 func (m *metrics) observeCost(c cost) {
 	method := "batch"
 	if c.texts == 1 {

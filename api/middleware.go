@@ -15,14 +15,12 @@ import (
 
 type requestIDKey struct{}
 
-// requestID returns the id of the request that ctx belongs to.
 func requestID(ctx context.Context) string {
 	id, _ := ctx.Value(requestIDKey{}).(string)
 	return id
 }
 
-// identify gives each request an id, the client's where that is a plain word, and answers it in
-// X-Request-ID.
+// identify sets X-Request-ID: the client's if it is a plain word, else a random one.
 func identify(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()
@@ -45,9 +43,8 @@ func plainWord(s string) bool {
 	return s != "" && len(s) <= 128
 }
 
-// observe answers errors, writes one log line per request and counts it. Query strings and bodies
-// are not logged. An answer that had begun before its error is cut off, so that it cannot be taken
-// for all of it.
+// observe answers errors, logs each request and counts it. Query strings and bodies are not logged.
+// After an error in the middle of an answer it aborts the connection, so that the client notices.
 func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		start := time.Now()
@@ -80,7 +77,7 @@ var labelMethods = map[string]bool{"GET": true, "HEAD": true, "POST": true, "PUT
 
 var quietRoutes = map[string]bool{"/livez": true, "/readyz": true, "/healthz": true, "/metrics": true}
 
-// recovery turns a panic into an error, which is logged and answered as 500.
+// recovery turns a panic into an error.
 func recovery(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) (err error) {
 		defer func() {
@@ -97,8 +94,8 @@ func recovery(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// guard refuses requests that a page of another site made a browser send, and sets the headers that
-// keep browsers from guessing, framing and leaking.
+// guard refuses requests that a page of another site made a browser send, and sets the security
+// headers.
 func (s *Server) guard(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		h := c.Response().Header()

@@ -16,11 +16,10 @@ import (
 	"searchd/api/ui"
 )
 
-// pageCSP lets the page load from this server alone, and run no script that is not one of its
-// files.
+// pageCSP allows the page to load only its own files.
 const pageCSP = "default-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
 
-// page answers the web page at / and its files under /ui/.
+// page serves the web page at / and its files under /ui/.
 func (s *Server) page(w http.ResponseWriter, r *http.Request) error {
 	name, ok := strings.CutPrefix(r.URL.Path, "/ui/")
 	if !ok {
@@ -34,8 +33,8 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// reading is the page of the REST API, made once when somebody asks for it.
-var reading = sync.OnceValues(func() ([]byte, error) {
+// apiReference is the page of the REST API, rendered on first use.
+var apiReference = sync.OnceValues(func() ([]byte, error) {
 	d, err := reference.Parse(openAPI)
 	if err != nil {
 		return nil, err
@@ -45,9 +44,9 @@ var reading = sync.OnceValues(func() ([]byte, error) {
 	return b.Bytes(), err
 })
 
-// docs answers the page that shows the description of the API.
+// docs serves the page of the REST API.
 func (s *Server) docs(w http.ResponseWriter, r *http.Request) error {
-	data, err := reading()
+	data, err := apiReference()
 	if err != nil {
 		return err
 	}
@@ -55,7 +54,7 @@ func (s *Server) docs(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// serveFile answers a file of the page, or 304.
+// serveFile sends a file of the page, or 304.
 func serveFile(w http.ResponseWriter, r *http.Request, name string, data []byte) {
 	h := w.Header()
 	h.Set("Content-Type", mime.TypeByExtension(path.Ext(name)))

@@ -15,17 +15,17 @@ import (
 	"searchd/search"
 )
 
-// pathParams are the parameters of the paths, with the check of their values. Those of wholePaths
-// take the rest of the path, slashes included.
+// pathParams maps the parameters of paths to the check of their values. Those in wholePaths take
+// the rest of the path, slashes included.
 var (
 	pathParams = map[string]func(field, value string) error{
-		"collection": checkMeant, "alias": checkMeant, "id": checkLength(512), "task": checkLength(512), "snapshot": checkLength(64), "key": checkLength(64),
+		"collection": checkPathName, "alias": checkPathName, "id": checkLength(512), "task": checkLength(512), "snapshot": checkLength(64), "key": checkLength(64),
 		"model": checkNothing, "file": checkNothing,
 	}
 	wholePaths = map[string]bool{"id": true, "model": true, "file": true}
 )
 
-// readPath sets the path values of r from its path as it was sent, each percent-decoded once.
+// readPath sets the path values of r, each percent-decoded once.
 func (rt route) readPath(r *http.Request) error {
 	rest := strings.TrimPrefix(r.URL.EscapedPath(), "/")
 	for segment := range strings.SplitSeq(strings.TrimPrefix(rt.path, "/"), "/") {
@@ -55,16 +55,16 @@ func checkLength(limit int) func(field, value string) error {
 	return func(field, value string) error { return checkName(field, value, limit) }
 }
 
-// checkMeant refuses what nobody can mean as the name of a collection or an alias. Other names that
-// are not allowed are merely not found.
-func checkMeant(field, v string) error {
+// checkPathName refuses names of collections and aliases that are likely attacks or mistakes. Other
+// invalid names are merely not found.
+func checkPathName(field, v string) error {
 	if checkName(field, v, 128) == nil && !strings.ContainsAny(v, `/\`) && v != "." && v != ".." {
 		return nil
 	}
 	return checkCollection(field, v)
 }
 
-// checkCollection holds the name of a collection or an alias to the rule for these.
+// checkCollection checks the name of a new collection or alias.
 func checkCollection(field, v string) error {
 	err := search.CheckCollectionName(v)
 	if fe := (*search.FieldError)(nil); errors.As(err, &fe) {
@@ -73,7 +73,7 @@ func checkCollection(field, v string) error {
 	return err
 }
 
-// checkName holds names and ids to valid UTF-8 of 1 to limit bytes without control characters.
+// checkName requires valid UTF-8 of 1 to limit bytes without control characters.
 func checkName(field, v string, limit int) error {
 	bad := v == "" || len(v) > limit || !utf8.ValidString(v) || strings.ContainsFunc(v, func(r rune) bool {
 		return unicode.IsControl(r) || r == utf8.RuneError || unicode.Is(unicode.Bidi_Control, r)
@@ -84,8 +84,8 @@ func checkName(field, v string, limit int) error {
 	return nil
 }
 
-// params reads the query string of a GET. Its methods remember the first error, and err() tells it,
-// or names a parameter that nobody asked for.
+// params reads a query string. Its methods keep the first error for err, which also refuses unknown
+// parameters.
 type params struct {
 	values url.Values
 	known  map[string]bool
@@ -101,7 +101,7 @@ func queryParams(r *http.Request) *params {
 	return p
 }
 
-// text returns the parameter's value, and whether it was given.
+// text returns the value of a parameter, and whether it was given.
 func (p *params) text(name string) (string, bool) {
 	p.known[name] = true
 	v, ok := p.values[name]
@@ -117,7 +117,7 @@ func (p *params) text(name string) (string, bool) {
 	return v[0], true
 }
 
-// list returns a parameter's values, separated by commas.
+// list returns the comma-separated values of a parameter.
 func (p *params) list(name string) []string {
 	v, ok := p.text(name)
 	if !ok {
@@ -126,8 +126,7 @@ func (p *params) list(name string) []string {
 	return strings.Split(v, ",")
 }
 
-// names is list for what may be no name at all: an empty parameter is a list without one, an absent
-// one nil.
+// names is list, but an empty parameter is an empty list, and an absent one nil.
 func (p *params) names(name string) []string {
 	names := p.list(name)
 	if len(names) == 1 && names[0] == "" {
@@ -160,8 +159,8 @@ func (p *params) number(name string) (float64, bool) {
 	return f, true
 }
 
-// decimal says of what strconv takes for a number whether it is written as in JSON: without a plus
-// before it, and neither hexadecimal nor in words. A point may come first or last.
+// decimal reports whether a number that strconv accepts has no plus sign, hexadecimal digits or
+// words.
 func decimal(v string) bool {
 	return !strings.HasPrefix(v, "+") && strings.Trim(v, "0123456789.eE+-") == ""
 }
@@ -180,7 +179,7 @@ func (p *params) boolean(name string) (bool, bool) {
 	return false, true
 }
 
-// oneOf holds a parameter to some values, or none.
+// oneOf requires a parameter to be absent or one of some values.
 func oneOf[T ~string](p *params, name, value string, allowed ...T) {
 	if value == "" || slices.Contains(allowed, T(value)) {
 		return
@@ -196,7 +195,6 @@ func (p *params) fail(name, value, allowed string) {
 	p.keep(&search.FieldError{Field: name, Value: value, Allowed: allowed})
 }
 
-// keep remembers err, if it is the first that is not nil.
 func (p *params) keep(err error) {
 	if p.first == nil {
 		p.first = err

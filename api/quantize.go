@@ -11,21 +11,17 @@ import (
 	"searchd/search"
 )
 
-// outputFormat says how vectors are written. It is a part of the requests that answer vectors.
-//
-// The types are computed as quantize_embeddings of sentence-transformers does:
+// outputFormat selects how vectors are written. The types are those of quantize_embeddings of
+// sentence-transformers:
 //
 //	float    the vector
-//	ubinary  one bit per dimension, set where the component is above 0; the first dimension is the highest bit of the first byte
+//	ubinary  one bit per dimension, set if the component is positive; the first dimension is the highest bit of the first byte
 //	binary   ubinary - 128, as a signed byte
-//	uint8    (x - min)/((max - min)/255), cut to an integer
-//	int8     (x - min)/((max - min)/255) - 128, cut to an integer
+//	uint8    (x - min)/((max - min)/255), truncated
+//	int8     (x - min)/((max - min)/255) - 128, truncated
 //
-// Where sentence-transformers takes min and max of each dimension from a set of calibration
-// vectors, here they are the members of ranges, or else fixed: ∓6/√dimensions, at most 1, for every
-// dimension, with the vector at unit length. In this range lie six standard deviations of a
-// component, so that next to nothing is clipped, and vectors of different requests can be compared.
-// What lies outside is clipped.
+// min and max of each dimension come from ranges. By default they are ∓6/√dimensions, at most 1, of
+// the vector at unit length: six standard deviations of a component. Values outside are clipped.
 type outputFormat struct {
 	Format string      `json:"encoding_format"` // float (default): numbers; base64: of little-endian float32, or of the bytes
 	DType  string      `json:"output_dtype"`    // float (default), int8, uint8, binary, ubinary
@@ -35,7 +31,7 @@ type outputFormat struct {
 
 var outputTypes = []string{"float", "int8", "uint8", "binary", "ubinary"}
 
-// check returns the types that are asked for.
+// check returns the requested types.
 func (o *outputFormat) check(dimensions int) ([]string, error) {
 	if o.Format != "" && o.Format != "float" && o.Format != "base64" {
 		return nil, &search.FieldError{Field: "encoding_format", Value: o.Format, Allowed: "float, base64"}
@@ -76,7 +72,7 @@ func (o *outputFormat) checkRanges(dimensions int) error {
 	return nil
 }
 
-// write returns what stands for v in the answer: of one type as it is, of several as an object.
+// write returns v in one type, or as an object of several.
 func (o *outputFormat) write(v []float32, types []string) any {
 	if len(types) == 1 {
 		return o.one(v, types[0])
@@ -130,8 +126,8 @@ func packBits(v []float32) []byte {
 	return b
 }
 
-// quantize returns a byte for each component, of two's complement where signed. Like numpy's astype
-// it cuts towards zero.
+// quantize returns a byte per component, in two's complement if signed, truncated like numpy's
+// astype.
 func (o *outputFormat) quantize(v []float32, signed bool) []byte {
 	v = unit(v)
 	r := min(1, 6/math.Sqrt(float64(len(v))))
@@ -151,7 +147,7 @@ func (o *outputFormat) quantize(v []float32, signed bool) []byte {
 	return b
 }
 
-// unit returns v at unit length; a vector without a direction as it is.
+// unit returns v at unit length; the zero vector as it is.
 func unit(v []float32) []float32 {
 	sum := 0.0
 	for _, x := range v {

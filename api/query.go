@@ -8,7 +8,7 @@ import (
 	"searchd/search"
 )
 
-// postSearch runs the query of a JSON body.
+// postSearch runs the query in a JSON body.
 func (s *Server) postSearch(_ http.ResponseWriter, r *http.Request) (any, error) {
 	var q search.Query
 	if err := decodeBody(r, false, &q); err != nil {
@@ -17,7 +17,7 @@ func (s *Server) postSearch(_ http.ResponseWriter, r *http.Request) (any, error)
 	return s.search(r, q)
 }
 
-// getSearch runs the query of a query string, whose parameters have the names of the body's members.
+// getSearch runs the query in a query string. The parameters are named like the body's members.
 func (s *Server) getSearch(_ http.ResponseWriter, r *http.Request) (any, error) {
 	q, err := queryOf(queryParams(r))
 	if err != nil {
@@ -75,7 +75,7 @@ func queryOf(p *params) (search.Query, error) {
 	return q, p.err()
 }
 
-// readBoosts reads the boosts of a query string, which are JSON as in a body.
+// readBoosts reads boosts, which are JSON in a query string too.
 func readBoosts(text string, q *search.Query) error {
 	if !json.Valid([]byte(text)) {
 		return &search.FieldError{Field: "boosts", Value: text, Allowed: `an array of objects in JSON, as in a body: [{"field": "stars", "scale": 100, "weight": 0.2}]`}
@@ -88,16 +88,15 @@ func readBoosts(text string, q *search.Query) error {
 	return err
 }
 
-// batchItem answers one query of a batch.
+// batchItem is the answer to one query of a batch.
 type batchItem struct {
 	*search.Response
 	Error *itemAnswerErr `json:"error,omitempty"` // then there is nothing else
 }
 
-// searchAt is where a query of a batch is in its request.
 func searchAt(i int) string { return fmt.Sprintf("/searches/%d", i) }
 
-// batchSearch answers each of several queries, or says what is wrong with it.
+// batchSearch runs several queries. Each has its own answer or error.
 func (s *Server) batchSearch(_ http.ResponseWriter, r *http.Request) (any, error) {
 	c := r.PathValue("collection")
 	var b struct {
@@ -147,7 +146,7 @@ func (s *Server) batchSearch(_ http.ResponseWriter, r *http.Request) (any, error
 	}{items, requestID(r.Context())}, nil
 }
 
-// similar finds documents that are like others.
+// similar finds documents that are similar to others.
 func (s *Server) similar(_ http.ResponseWriter, r *http.Request) (any, error) {
 	var q search.Similar
 	if err := decodeBody(r, false, &q); err != nil {
@@ -157,7 +156,7 @@ func (s *Server) similar(_ http.ResponseWriter, r *http.Request) (any, error) {
 	return s.searched(r, res, err)
 }
 
-// postExplain reports why a document ranks where it does for the query of a JSON body.
+// postExplain explains the rank of a document for the query in a JSON body.
 func (s *Server) postExplain(_ http.ResponseWriter, r *http.Request) (any, error) {
 	var q search.Query
 	if err := decodeBody(r, false, &q); err != nil {
@@ -166,7 +165,7 @@ func (s *Server) postExplain(_ http.ResponseWriter, r *http.Request) (any, error
 	return s.explain(r, q)
 }
 
-// getExplain is postExplain for the query of a query string.
+// getExplain explains the rank of a document for the query in a query string.
 func (s *Server) getExplain(_ http.ResponseWriter, r *http.Request) (any, error) {
 	q, err := queryOf(queryParams(r))
 	if err != nil {
@@ -190,7 +189,7 @@ func (s *Server) search(r *http.Request, q search.Query) (any, error) {
 	return s.searched(r, res, err)
 }
 
-// searched counts a search and returns its answer with the id of the request.
+// searched counts a search and adds the request id to its answer.
 func (s *Server) searched(r *http.Request, res *search.Response, err error) (any, error) {
 	if err != nil {
 		return nil, err

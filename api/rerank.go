@@ -13,15 +13,14 @@ import (
 	"searchd/search"
 )
 
-// Bounds of one re-ranking request: its texts, as of Cohere's route, and the members of a document
+// Limits of one re-ranking request: its texts, as in Cohere's API, and the members of a document
 // that are joined.
 const (
 	maxRerankTexts = 10000
 	maxRankFields  = 16
 )
 
-// rerankRequest is that of /v1/rerank and /v2/rerank: the union of what the clients of Cohere, Jina
-// and their followers send.
+// rerankRequest is the union of what clients of Cohere, Jina and compatible servers send.
 type rerankRequest struct {
 	Model     string      `json:"model"` // not used; there is one
 	Query     string      `json:"query"`
@@ -41,7 +40,7 @@ type rerankRequest struct {
 	EmbeddingsOf bool     `json:"return_embeddings"`  // not used
 }
 
-// rerankTexts are the texts of a request. Of too many, one too many is decoded.
+// rerankTexts are the texts of a request. At most one more than allowed is decoded.
 type rerankTexts []rerankText
 
 func (l *rerankTexts) UnmarshalJSON(data []byte) error {
@@ -78,7 +77,7 @@ func (t *rerankText) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, &t.all)
 }
 
-// read returns the text that is ranked.
+// read returns the text to rank.
 func (t *rerankText) read(field string, members []string) (string, error) {
 	if t.text != nil {
 		return *t.text, nil
@@ -125,7 +124,7 @@ type rerankMeta struct {
 	} `json:"billed_units"`
 }
 
-// rerank answers /v1/rerank and /v2/rerank.
+// rerank serves /v1/rerank and /v2/rerank.
 func (s *Server) rerank(w http.ResponseWriter, r *http.Request) (any, error) {
 	if s.o.Inference.Encoder().Reranker == nil {
 		return nil, search.ErrNoReranker
@@ -176,7 +175,6 @@ func (s *Server) rerank(w http.ResponseWriter, r *http.Request) (any, error) {
 	return a, nil
 }
 
-// checkRankFields refuses to join more than a document holds.
 func checkRankFields(names []string) error {
 	if len(names) > maxRankFields {
 		return &search.FieldError{Field: "rank_fields", Value: literal(fmt.Sprintf("%d items", len(names))), Allowed: fmt.Sprintf("at most %d names", maxRankFields)}
@@ -189,8 +187,8 @@ func checkRankFields(names []string) error {
 	return nil
 }
 
-// rank scores texts for a query and returns their order, best first; equal ones stay in theirs.
-// whole refuses what would be cut.
+// rank scores texts for a query and returns their order, best first. whole refuses texts that would
+// be cut.
 func (s *Server) rank(w http.ResponseWriter, r *http.Request, query, field string, texts []string, whole bool) (*search.Ranking, []int, error) {
 	if strings.TrimSpace(query) == "" {
 		return nil, nil, &search.FieldError{Field: "query", Value: query, Allowed: "a text that is not empty"}
@@ -217,7 +215,7 @@ func (s *Server) rank(w http.ResponseWriter, r *http.Request, query, field strin
 		}
 	}
 	took := time.Since(began)
-	s.tell(w, cost{texts: len(texts), pairs: true, total: took, tokenization: ranking.Tokenization, inference: took - ranking.Tokenization, characters: inputs{texts: texts}.characters(), tokens: ranking.Tokens, truncated: count(ranking.Truncated)})
+	s.writeCost(w, cost{texts: len(texts), pairs: true, total: took, tokenization: ranking.Tokenization, inference: took - ranking.Tokenization, characters: inputs{texts: texts}.characters(), tokens: ranking.Tokens, truncated: count(ranking.Truncated)})
 	order := make([]int, len(texts))
 	for i := range order {
 		order[i] = i
@@ -234,7 +232,6 @@ func cutError(field string, truncated []bool, limit int) error {
 	return nil
 }
 
-// teiRerankRequest is that of text-embeddings-inference.
 type teiRerankRequest struct {
 	Query      string   `json:"query"`
 	Texts      []string `json:"texts"`
@@ -249,7 +246,7 @@ type teiRank struct {
 	Text  *string `json:"text,omitempty"`
 }
 
-// teiRerank answers /rerank.
+// teiRerank serves /rerank.
 func (s *Server) teiRerank(w http.ResponseWriter, r *http.Request) (any, error) {
 	if s.o.Inference.Encoder().Reranker == nil {
 		return nil, search.ErrNoReranker

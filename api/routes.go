@@ -14,10 +14,10 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// handler answers one request, or returns the error that the caller answers.
+// handler answers one request, or returns an error for [Server.writeError].
 type handler func(w http.ResponseWriter, r *http.Request) error
 
-// value makes a handler of a function whose result is sent as JSON.
+// value returns a handler that sends the result of f as JSON.
 func value(f func(w http.ResponseWriter, r *http.Request) (any, error)) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		v, err := f(w, r)
@@ -28,7 +28,7 @@ func value(f func(w http.ResponseWriter, r *http.Request) (any, error)) handler 
 	}
 }
 
-// empty makes a handler of a function without a result.
+// empty returns a handler that sends 204.
 func empty(f handler) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		if err := f(w, r); err != nil {
@@ -39,8 +39,7 @@ func empty(f handler) handler {
 	}
 }
 
-// route is one line of the route table. Paths are those of the OpenAPI description, with {name} for
-// a parameter; {id} takes the rest of the path, slashes included.
+// route is one line of the route table. Paths are those of openapi.yaml.
 type route struct {
 	method string
 	path   string
@@ -51,7 +50,7 @@ type route struct {
 	within time.Duration // 0: none; the route streams and keeps its own time
 }
 
-// routes is the table of all routes. GET routes answer HEAD as well.
+// routes returns the table of all routes. GET routes answer HEAD too.
 func (s *Server) routes() []route {
 	const quick = 10 * time.Second
 	write, find, encode := s.o.WriteTimeout, s.o.SearchTimeout, s.o.EmbedTimeout
@@ -141,8 +140,7 @@ func (s *Server) routes() []route {
 	}
 }
 
-// queried are the routes that read a query string, and themselves refuse what they do not know in
-// it.
+// queried are the routes that read the query string and check it themselves.
 var queried = map[string]bool{
 	"GET /v1/collections/{collection}/documents":         true,
 	"POST /v1/collections/{collection}/documents/import": true,
@@ -152,9 +150,9 @@ var queried = map[string]bool{
 	"GET /v1/tasks":                                      true,
 }
 
-// takesQuery refuses parameters that a route of our own would not obey. Clients made for other
-// servers may send theirs more than they need.
-func (rt route) takesQuery(r *http.Request) error {
+// checkQuery refuses query parameters that one of our own routes would ignore. Clients of other
+// servers may send parameters that we do not need.
+func (rt route) checkQuery(r *http.Request) error {
 	own := strings.HasPrefix(rt.path, "/v1/") && !openAIPaths[expandPath(rt.path)] && !strings.HasSuffix(rt.path, "/rerank")
 	if !own || queried[rt.method+" "+rt.path] {
 		return nil
@@ -162,7 +160,7 @@ func (rt route) takesQuery(r *http.Request) error {
 	return queryParams(r).err()
 }
 
-// writeGrace is how long an answer may take to be sent after its deadline.
+// writeGrace is how long sending an answer may take after the deadline of its request.
 const writeGrace = 30 * time.Second
 
 // pathParam matches a parameter of a path of the table.
@@ -175,7 +173,7 @@ func (s *Server) router() *echo.Echo {
 	e.IPExtractor = echo.ExtractIPDirect() // X-Forwarded-For is anybody's to write
 	e.HTTPErrorHandler = s.writeError
 	e.Pre(withoutSlash)
-	e.Use(identify, s.observe, s.rest, recovery, s.guard)
+	e.Use(identify, s.observe, s.drain, recovery, s.guard)
 	if len(s.o.CORSOrigins) > 0 {
 		e.Use(s.cors())
 	}
@@ -190,7 +188,7 @@ func (s *Server) router() *echo.Echo {
 	return e
 }
 
-// withoutSlash routes a path with a slash at its end as the one without.
+// withoutSlash ignores a slash at the end of a path.
 func withoutSlash(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if !trimSlash(c.Echo(), c.Request()) {
@@ -203,8 +201,8 @@ func withoutSlash(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// trimSlash takes the slash at the end off the path of r where that gives a route. A slash may be
-// the end of a document's id, and one before an empty id does not ask for the list of documents.
+// trimSlash removes the slash at the end of r's path if what remains is a route. A slash may be
+// part of a document's id.
 func trimSlash(e *echo.Echo, r *http.Request) bool {
 	path := echo.GetPath(r)
 	trimmed := strings.TrimSuffix(path, "/")
@@ -223,8 +221,8 @@ func trimSlash(e *echo.Echo, r *http.Request) bool {
 	return true
 }
 
-// bind runs a route's handler within its deadline and, where it has a gate, behind it; the answer
-// is sent when the slot is given back.
+// bind runs a route within its deadline and behind its gate. The answer is sent after the slot was
+// released.
 func (s *Server) bind(rt route) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r, w := c.Request(), c.Response()
@@ -242,13 +240,12 @@ func (s *Server) bind(rt route) echo.HandlerFunc {
 		if err != nil {
 			return err
 		}
-		if err := rt.takesQuery(r); err != nil {
+		if err := rt.checkQuery(r); err != nil {
 			return err
 		}
 		rc := http.NewResponseController(w)
 		if r.Body == http.NoBody {
-			// The server's deadline for reading would otherwise cancel the context of a handler
-			// that streams for longer.
+			// The server's read deadline would cancel the context of a handler that streams.
 			rc.SetReadDeadline(time.Time{})
 		}
 		ctx := withCaller(r.Context(), who)
@@ -272,13 +269,13 @@ func (s *Server) bind(rt route) echo.HandlerFunc {
 			if err := rt.gate.enter(ctx); err != nil {
 				return err
 			}
-			return s.inTurn(rt, w, r.WithContext(ctx), release)
+			return s.runGated(rt, w, r.WithContext(ctx), release)
 		}
 		return rt.handle(w, r.WithContext(ctx))
 	}
 }
 
-// expandPath returns a path of the table as echo writes it.
+// expandPath returns a path of the table in the syntax of echo.
 func expandPath(path string) string {
 	return pathParam.ReplaceAllStringFunc(path, func(p string) string {
 		if name := strings.Trim(p, "{}"); !wholePaths[name] {

@@ -19,8 +19,8 @@ import (
 	"searchd/mcp"
 )
 
-// Options configure a [Server]. The zero value of each field but Engine and Inference means its
-// default.
+// Options configure a [Server]. Engine and Inference are required; the zero value of any other
+// field means its default.
 type Options struct {
 	Engine       Engine
 	Inference    Inference       // required, as Engine is
@@ -82,7 +82,6 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// revision returns the source's revision, nil where it is not known.
 func (o Options) revision() *string {
 	if o.Revision == "" {
 		return nil
@@ -90,7 +89,7 @@ func (o Options) revision() *string {
 	return &o.Revision
 }
 
-// Validate names every option with a value that is not allowed. Engine may be nil yet.
+// Validate names every option with a wrong value. Engine may still be nil.
 func (o Options) Validate() error {
 	var errs []error
 	if !(o.RateLimit >= 0 && o.RateLimit <= 1e6) {
@@ -154,7 +153,7 @@ type Server struct {
 	conns    atomic.Pointer[conns] // nil: not serving yet
 }
 
-// New returns a server for o.Engine, which stays the caller's to close after Serve has returned.
+// New returns a server for o.Engine, which the caller closes after Serve has returned.
 func New(o Options) (*Server, error) {
 	o = o.withDefaults()
 	err := o.Validate()
@@ -183,35 +182,30 @@ func New(o Options) (*Server, error) {
 	return s, err
 }
 
-// openGates sets how many requests of each kind run at once.
 func (s *Server) openGates() {
 	o, cores := s.o, runtime.GOMAXPROCS(0)
 	s.searches = newGate("search", o.SearchSlots, 64*o.SearchSlots, o.SearchWait, errOverloaded)
 	s.writes = newGate("write", o.WriteSlots, 4*o.WriteSlots, 2*time.Second, errTooManyWrites)
 	s.embeds = newGate("embed", o.EmbedSlots, 4*o.EmbedSlots, 2*time.Second, errOverloaded)
-	// Such a request answers with a vector for each token: the engine does not batch it with
-	// others, and one per core keeps it busy.
+	// An answer has a vector per token. The engine does not batch these requests.
 	s.tokens = newGate("embed_all", cores, 4*cores, 2*time.Second, errOverloaded)
 	s.imports = newGate("import", 2*o.WriteSlots, 0, 0, errTooManyWrites)
 	s.pdfs = newGate("pdf", max(1, cores/2), 0, 0, errTooManyWrites)
 }
 
-// Handler returns the server's handler, for tests and for servers of one's own. The Host check of a
-// loopback listener belongs to Serve.
+// Handler returns the server's handler. Serve alone checks the Host header of a loopback listener.
 func (s *Server) Handler() http.Handler { return s.handler }
 
-// Serve answers requests from l until ctx ends, then says 503 on /readyz and goes on answering for
-// DrainGrace, takes no new connections and lets the requests in flight finish for up to
-// DrainTimeout; it closes l and returns nil, or the error that stopped it. A Server serves one
-// listener, once: a second call is an error. For several, or within a server of one's own, there is
-// [Server.Handler].
+// Serve answers requests from l until ctx ends. Then /readyz returns 503; after DrainGrace it
+// accepts no new connections, and the requests in flight have DrainTimeout to finish. It closes l
+// and returns nil, or the error that stopped it. A Server can serve one listener, once; for more
+// there is [Server.Handler].
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
-	return s.ServeFront(ctx, newFront(l, s.o)) // whose first request is for s already
+	return s.ServeListener(ctx, newListener(l, s.o)) // whose first request is for s already
 }
 
-// keepUses writes once a minute which keys were used, and a last time when the returned function is
-// called.
-func (s *Server) keepUses(ctx context.Context) (stop func()) {
+// recordUses writes once a minute which keys were used, and a last time when stop is called.
+func (s *Server) recordUses(ctx context.Context) (stop func()) {
 	if s.o.Keys == nil {
 		return func() {}
 	}
@@ -244,9 +238,8 @@ func (s *Server) keepUses(ctx context.Context) (stop func()) {
 	}
 }
 
-// hostAllowed says whether a Host header may be answered. A page of another site can make a browser
-// send requests to a loopback server under the site's own name (DNS rebinding); such a name is in
-// no list.
+// hostAllowed reports whether a Host header is accepted. A page of another site can make a browser
+// send requests to a loopback server under the site's own name (DNS rebinding).
 func (s *Server) hostAllowed(hostport string) bool {
 	if !s.local.Load() && len(s.o.AllowedHosts) == 0 {
 		return true

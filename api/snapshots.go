@@ -12,7 +12,7 @@ type snapshotList struct {
 	Snapshots []search.Snapshot `json:"snapshots"`
 }
 
-// wholeServer refuses keys that are not for every collection: a snapshot holds them all.
+// wholeServer refuses keys that are not for all collections, since a snapshot has them all.
 func wholeServer(h handler) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		if err := callerOf(r.Context()).mayUse("*"); err != nil {
@@ -32,8 +32,7 @@ func (s *Server) createSnapshot(w http.ResponseWriter, r *http.Request) error {
 	return accepted(w, t, err)
 }
 
-// snapshot sends a snapshot, or the part of it that Range asks for. It has no deadline as long as
-// bytes move.
+// snapshot sends a snapshot, or the part in Range. It has no deadline as long as bytes move.
 func (s *Server) snapshot(w http.ResponseWriter, r *http.Request) error {
 	f, snap, err := s.o.Engine.OpenSnapshot(r.Context(), r.PathValue("snapshot"))
 	if err != nil {
@@ -44,27 +43,27 @@ func (s *Server) snapshot(w http.ResponseWriter, r *http.Request) error {
 	h.Set("Content-Type", "application/octet-stream")
 	h.Set("Content-Disposition", fmt.Sprintf(`attachment; filename="searchd-%s.backup"`, snap.ID))
 	h.Set("ETag", `"`+snap.ID+`"`)
-	http.ServeContent(s.patient(w, r), r, "", snap.Created, f)
+	http.ServeContent(s.timed(w, r), r, "", snap.Created, f)
 	return nil
 }
 
-// patientWriter gives each write of an answer a time of its own.
-type patientWriter struct {
+// timedWriter gives each write of an answer its own deadline.
+type timedWriter struct {
 	http.ResponseWriter
 	rc    *http.ResponseController
 	idle  time.Duration
 	allow func() error // nil: all
 }
 
-// patient is a patientWriter for an answer to r, which ends where the key of r does.
-func (s *Server) patient(w http.ResponseWriter, r *http.Request) patientWriter {
-	return patientWriter{w, http.NewResponseController(w), s.o.WriteTimeout, func() error { return s.stillMay(r.Context()) }}
+// timed returns a timedWriter for an answer to r, which ends when the key of r is revoked.
+func (s *Server) timed(w http.ResponseWriter, r *http.Request) timedWriter {
+	return timedWriter{w, http.NewResponseController(w), s.o.WriteTimeout, func() error { return s.stillAllowed(r.Context()) }}
 }
 
 // Unwrap lets http.ResponseController reach the connection.
-func (p patientWriter) Unwrap() http.ResponseWriter { return p.ResponseWriter }
+func (p timedWriter) Unwrap() http.ResponseWriter { return p.ResponseWriter }
 
-func (p patientWriter) Write(b []byte) (int, error) {
+func (p timedWriter) Write(b []byte) (int, error) {
 	if p.allow != nil {
 		if err := p.allow(); err != nil {
 			return 0, err

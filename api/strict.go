@@ -15,12 +15,11 @@ import (
 	"searchd/search"
 )
 
-// maxDepth bounds the nesting of any JSON that a client sends.
+// maxDepth bounds the nesting of JSON in requests.
 const maxDepth = 64
 
-// decodeBody decodes the body of r into v: media type application/json, valid UTF-8, at most
-// maxDepth deep, no unknown and no repeated members, values of the right kinds, nothing behind the
-// value. An empty body leaves v as it is where optional.
+// decodeBody decodes the JSON body of r into v by the rules of decodeStrict. If optional, an empty
+// body leaves v as it is.
 func decodeBody(r *http.Request, optional bool, v any) error {
 	data, err := bodyOf(r, optional, "application/json")
 	if err != nil || data == nil {
@@ -29,8 +28,8 @@ func decodeBody(r *http.Request, optional bool, v any) error {
 	return decodeStrict(data, v)
 }
 
-// bodyOf returns the body that the route has read, of one of the media types; nil for an empty one
-// where optional.
+// bodyOf returns the body that the route has read, which has one of the media types; nil for an
+// empty one if optional.
 func bodyOf(r *http.Request, optional bool, types ...string) ([]byte, error) {
 	b, _ := r.Body.(*wholeBody)
 	empty := b == nil || len(bytes.TrimSpace(b.data)) == 0
@@ -46,7 +45,8 @@ func bodyOf(r *http.Request, optional bool, types ...string) ([]byte, error) {
 	return b.data, nil
 }
 
-// decodeStrict decodes one JSON value into v.
+// decodeStrict decodes one JSON value into v: valid UTF-8, at most maxDepth deep, and as
+// checkMembers requires.
 func decodeStrict(data []byte, v any) error {
 	if err := checkText(data); err != nil {
 		return err
@@ -62,8 +62,7 @@ func decodeStrict(data []byte, v any) error {
 	return nil
 }
 
-// checkText refuses what no decoding should begin with: bytes that are not UTF-8, and nesting
-// deeper than maxDepth.
+// checkText refuses invalid UTF-8 and nesting deeper than maxDepth, before anything is decoded.
 func checkText(data []byte) error {
 	if !utf8.Valid(data) {
 		return &requestError{kind: errMalformed, detail: fmt.Sprintf("body: not valid UTF-8 at byte %d", invalidAt(data))}
@@ -98,8 +97,7 @@ func invalidAt(data []byte) int {
 	return len(data)
 }
 
-// jsonError puts an error of encoding/json into words for the client, with a pointer where one can
-// be named.
+// jsonError describes an error of encoding/json for the client, with a pointer if possible.
 func jsonError(err error) error {
 	var syntax *json.SyntaxError
 	var typ *json.UnmarshalTypeError
@@ -124,6 +122,6 @@ func jsonError(err error) error {
 	return &requestError{kind: errMalformed, detail: "body: " + err.Error()}
 }
 
-// literal prints without quotes: encoding/json says "number 1.5" or "string", which is not a value
-// of the client's.
+// literal prints without quotes: encoding/json reports "number 1.5" or "string", which is not a
+// value.
 type literal string

@@ -16,8 +16,7 @@ type taskList struct {
 	Tasks []search.Task `json:"tasks"`
 }
 
-// listTasks returns the tasks, newest first: all, or those of a state, a kind or a collection. A
-// key sees those of its collections.
+// listTasks returns the tasks, newest first, optionally those of a state, a kind or a collection.
 func (s *Server) listTasks(_ http.ResponseWriter, r *http.Request) (any, error) {
 	p := queryParams(r)
 	state, _ := p.text("state")
@@ -37,8 +36,8 @@ func (s *Server) listTasks(_ http.ResponseWriter, r *http.Request) (any, error) 
 	return taskList{append([]search.Task{}, list...)}, err
 }
 
-// maySee returns nil when the caller's key is for the collection of a task, or for the alias by
-// which it was named; for what concerns all collections, when it is for all of them.
+// maySee returns nil if the caller's key allows the collection of a task, or the alias that named
+// it. A task of the whole server needs a key for all collections.
 func (c caller) maySee(t search.Task) error {
 	if t.Alias != "" && c.mayUse(t.Alias) == nil {
 		return nil
@@ -46,7 +45,7 @@ func (c caller) maySee(t search.Task) error {
 	return c.mayUse(cmp.Or(t.Collection, "*"))
 }
 
-// task returns the task that the path names. One that the caller may not see is unknown to it.
+// task returns the task in the path. One that the caller may not see does not exist for it.
 func (s *Server) task(r *http.Request) (search.Task, error) {
 	id := r.PathValue("task")
 	t, err := s.o.Engine.Task(r.Context(), id)
@@ -59,7 +58,6 @@ func (s *Server) task(r *http.Request) (search.Task, error) {
 
 func (s *Server) getTask(_ http.ResponseWriter, r *http.Request) (any, error) { return s.task(r) }
 
-// cancelTask ends a task and returns it as it ended.
 func (s *Server) cancelTask(_ http.ResponseWriter, r *http.Request) (any, error) {
 	t, err := s.task(r)
 	if err != nil {
@@ -68,7 +66,6 @@ func (s *Server) cancelTask(_ http.ResponseWriter, r *http.Request) (any, error)
 	return s.o.Engine.CancelTask(r.Context(), t.ID)
 }
 
-// accepted sends a task that has begun.
 func accepted(w http.ResponseWriter, t search.Task, err error) error {
 	if err != nil {
 		return err
@@ -77,13 +74,13 @@ func accepted(w http.ResponseWriter, t search.Task, err error) error {
 	return writeJSON(w, http.StatusAccepted, t)
 }
 
-// reembed begins to build a collection anew with another checkpoint or other settings.
+// reembed rebuilds a collection with another checkpoint or other settings.
 func (s *Server) reembed(w http.ResponseWriter, r *http.Request) error {
 	var o search.ReembedOptions
 	if err := decodeBody(r, true, &o); err != nil {
 		return err
 	}
-	// A path of the server's machine is not for its clients to name.
+	// A client must not name a path on the server.
 	if _, err := models.ParseRepo(o.Model); err != nil && o.Model != "" && o.Model != models.Embedded {
 		return &search.FieldError{Field: "model", Value: o.Model, Allowed: "embedded, or the OWNER/NAME of a checkpoint that was pulled"}
 	}

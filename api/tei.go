@@ -14,19 +14,18 @@ import (
 	"searchd/search"
 )
 
-// The routes of text-embeddings-inference, for clients that speak to it. An unnamed prompt is the
-// checkpoint's default one, as there.
+// The routes of text-embeddings-inference. Without a prompt name they use the checkpoint's default
+// prompt.
 
-// maxTokenTexts bounds the texts of one request that is answered with a vector for each token.
+// maxTokenTexts bounds the texts of a request that returns a vector per token.
 const maxTokenTexts = 64
 
-// teiTruncation is what its requests say of texts that are too long.
+// teiTruncation selects how texts that are too long are cut.
 type teiTruncation struct {
 	Truncate  *bool  `json:"truncate"`             // false: what would be cut is refused
 	Direction string `json:"truncation_direction"` // Left, Right; empty: that of the checkpoint
 }
 
-// side returns the end at which texts are to be cut.
 func (t teiTruncation) side() (tokenizer.Side, error) {
 	switch strings.ToLower(t.Direction) {
 	case "":
@@ -41,7 +40,7 @@ func (t teiTruncation) side() (tokenizer.Side, error) {
 
 func (t teiTruncation) refuses() bool { return t.Truncate != nil && !*t.Truncate }
 
-// refuse returns an error where an input was cut that may not be; limit is that of its tokens.
+// refuse returns an error if an input was cut although truncate is false.
 func (t teiTruncation) refuse(truncated []bool, limit int) error {
 	if !t.refuses() {
 		return nil
@@ -54,7 +53,6 @@ type teiPrompt struct {
 	Name *string `json:"prompt_name"`
 }
 
-// options returns the prompt as an option of the engine.
 func (s *Server) promptOf(p teiPrompt) (search.EmbedOptions, error) {
 	o := search.EmbedOptions{Prompt: search.PromptDefault}
 	if p.Name == nil {
@@ -70,14 +68,14 @@ func (s *Server) promptOf(p teiPrompt) (search.EmbedOptions, error) {
 	return o, nil
 }
 
-// teiEmbedRequest is that of /embed, /embed_all and /embed_sparse.
+// teiEmbedRequest is the request of /embed, /embed_all and /embed_sparse.
 type teiEmbedRequest struct {
 	Inputs textInput `json:"inputs"`
 	teiTruncation
 	teiPrompt
 }
 
-// read checks a request and returns its inputs, at most max of them.
+// readTEI checks a request and returns its inputs, at most max.
 func (s *Server) readTEI(q *teiEmbedRequest, max int) (in inputs, o search.EmbedOptions, err error) {
 	side, err := q.side()
 	if err != nil {
@@ -151,7 +149,7 @@ func (s *Server) teiEmbedAll(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	took := time.Since(began)
-	s.tell(w, cost{texts: in.len(), total: took, tokenization: v.Tokenization, inference: took - v.Tokenization, characters: in.characters(), tokens: v.Tokens, truncated: count(v.Truncated)})
+	s.writeCost(w, cost{texts: in.len(), total: took, tokenization: v.Tokenization, inference: took - v.Tokenization, characters: in.characters(), tokens: v.Tokens, truncated: count(v.Truncated)})
 	w.Header().Set("Content-Type", "application/json")
 	for i, rows := range v.Vectors { // text by text: as one value, the JSON of all would be in memory several times
 		b, err := json.Marshal(rows)
@@ -191,7 +189,7 @@ func (s *Server) teiEmbedSparse(w http.ResponseWriter, r *http.Request) (any, er
 		return nil, err
 	}
 	took := time.Since(began)
-	s.tell(w, cost{texts: in.len(), total: took, tokenization: v.Tokenization, inference: took - v.Tokenization, characters: in.characters(), tokens: v.Tokens, truncated: count(v.Truncated)})
+	s.writeCost(w, cost{texts: in.len(), total: took, tokenization: v.Tokenization, inference: took - v.Tokenization, characters: in.characters(), tokens: v.Tokens, truncated: count(v.Truncated)})
 	rows := make([][]teiSparseValue, len(v.Vectors))
 	for i, weights := range v.Vectors {
 		rows[i] = make([]teiSparseValue, len(weights))
@@ -262,8 +260,7 @@ func (s *Server) teiSimilarity(w http.ResponseWriter, r *http.Request) (any, err
 	return scores, nil
 }
 
-// teiToken counts start and stop in characters. It has neither where the token was put there by the
-// checkpoint's template.
+// teiToken counts start and stop in characters. Special tokens have neither.
 type teiToken struct {
 	ID      int32  `json:"id"`
 	Text    string `json:"text"`
@@ -305,8 +302,7 @@ func (s *Server) teiTokenize(_ http.ResponseWriter, r *http.Request) (any, error
 	return rows, nil
 }
 
-// teiTokens counts characters from token to token, for offsets grow; those of a token that begins
-// earlier are counted anew.
+// teiTokens converts byte offsets to characters, counting from token to token.
 func teiTokens(t search.Tokenization) []teiToken {
 	out := make([]teiToken, len(t.Tokens))
 	at, chars := 0, 0
@@ -348,11 +344,9 @@ func (s *Server) teiDecode(_ http.ResponseWriter, r *http.Request) (any, error) 
 	return texts, nil
 }
 
-// teiPaths are the routes whose errors have the shape of text-embeddings-inference.
+// teiPaths are the routes that send errors as text-embeddings-inference does.
 var teiPaths = map[string]bool{"/embed": true, "/embed_all": true, "/embed_sparse": true, "/similarity": true, "/tokenize": true, "/decode": true, "/rerank": true}
 
-// writeTEIError answers a problem with the status, shape and words of text-embeddings-inference,
-// and our code.
 func writeTEIError(w http.ResponseWriter, p problem) {
 	status, typ := p.Status, "Backend"
 	switch {

@@ -14,14 +14,14 @@ import (
 	"searchd/search/mapping"
 )
 
-// Limits of a list of collections.
+// Limits of list_collections.
 const (
-	mostListed    = 500
-	mostSampled   = 20 // collections of which documents are looked at
+	maxListed     = 500
+	maxSampled    = 20 // collections of which documents are looked at
 	sampled       = 3  // documents of each
-	mostNames     = 40 // fields of a collection
-	mostExample   = 60 // bytes of a value
-	mostSuggested = 20 // collections that an error names
+	maxFieldNames = 40 // fields of a collection
+	maxExample    = 60 // bytes of a value
+	maxSuggested  = 20 // collections that an error names
 )
 
 const listText = `Lists the collections that can be searched: how many documents each has, its language, and its fields with an example of a value, ` +
@@ -53,11 +53,11 @@ func (s *Server) listCollections(ctx context.Context, _ struct{}) (listed, strin
 	if err != nil {
 		return listed{}, "", err
 	}
-	out := listed{Collections: []collection{}, More: max(0, len(infos)-mostListed)}
-	for i, info := range infos[:min(len(infos), mostListed)] {
+	out := listed{Collections: []collection{}, More: max(0, len(infos)-maxListed)}
+	for i, info := range infos[:min(len(infos), maxListed)] {
 		c := collection{Name: info.Name, Documents: info.Documents, Passages: info.Passages, Language: cmp.Or(info.Settings.Language, "en"), Damaged: info.Damaged}
 		if info.Damaged == "" {
-			c.Fields = s.fields(ctx, info, i < mostSampled)
+			c.Fields = s.fields(ctx, info, i < maxSampled)
 		}
 		out.Collections = append(out.Collections, c)
 	}
@@ -67,8 +67,7 @@ func (s *Server) listCollections(ctx context.Context, _ struct{}) (listed, strin
 	return out, out.text(), nil
 }
 
-// fields describes the fields of a collection, by name. What the first documents have cannot be
-// told to a key that may not search.
+// fields describes the fields of a collection. A key without the scope search gets no examples.
 func (s *Server) fields(ctx context.Context, info search.CollectionInfo, look bool) []field {
 	known := map[string]field{}
 	for name, f := range info.Settings.Fields {
@@ -84,7 +83,7 @@ func (s *Server) fields(ctx context.Context, info search.CollectionInfo, look bo
 		}
 	}
 	out := slices.SortedFunc(maps.Values(known), func(a, b field) int { return strings.Compare(a.Name, b.Name) })
-	return out[:min(len(out), mostNames)]
+	return out[:min(len(out), maxFieldNames)]
 }
 
 // sample adds the fields of a document.
@@ -97,7 +96,7 @@ func sample(known map[string]field, h search.Hit) {
 		f := known[name]
 		f.Name = name
 		example := plain(v)
-		if _, long := v.(filter.Present); !long && f.Example == nil && f.Type != string(mapping.Stored) && len(example) <= mostExample && !strings.ContainsAny(example, breaks) {
+		if _, long := v.(filter.Present); !long && f.Example == nil && f.Type != string(mapping.Stored) && len(example) <= maxExample && !strings.ContainsAny(example, breaks) {
 			f.Example = v
 		}
 		known[name] = f
@@ -132,7 +131,7 @@ func (l listed) text() string {
 	return b.String()
 }
 
-// quoted is a value as a filter has it.
+// quoted returns a value in the syntax of filters.
 func quoted(v any) string {
 	if s, ok := v.(string); ok {
 		return "'" + strings.ReplaceAll(s, "'", "''") + "'"
@@ -140,7 +139,7 @@ func quoted(v any) string {
 	return plain(v)
 }
 
-// choose returns the collection that is named, or the only one.
+// choose returns the named collection, or the only one.
 func (s *Server) choose(ctx context.Context, name string) (string, error) {
 	if name != "" {
 		return name, nil
@@ -157,9 +156,9 @@ func (s *Server) choose(ctx context.Context, name string) (string, error) {
 	return names[0], nil
 }
 
-// explained is an error of the engine in the words of the tools; that of a collection that is not
-// there says which there are.
-func (s *Server) explained(ctx context.Context, err error) error {
+// rephrase adapts an error of the engine to the names of the tools. For an unknown collection it
+// lists those that exist.
+func (s *Server) rephrase(ctx context.Context, err error) error {
 	for of, is := range map[string]string{"q: ": "query: ", "ids[0]: ": "id: "} {
 		if text, ok := strings.CutPrefix(err.Error(), of); ok {
 			return errors.New(is + text)
@@ -184,8 +183,8 @@ func (s *Server) names(ctx context.Context) (names []string, err error) {
 }
 
 func suggested(names []string) string {
-	if more := len(names) - mostSuggested; more > 0 {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:mostSuggested], ", "), more)
+	if more := len(names) - maxSuggested; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:maxSuggested], ", "), more)
 	}
 	return strings.Join(names, ", ")
 }

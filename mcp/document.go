@@ -17,10 +17,10 @@ import (
 
 // Limits of get_document.
 const (
-	usualText, leastText, mostText = 20_000, 100, 100_000 // bytes of an answer
-	shortText                      = 200                  // bytes of a value that comes before the long ones
-	mostLeft                       = 50                   // fields that are named though there was no room for them
-	mostOffset                     = mapping.MaxDocument
+	defaultText, minText, maxText = 20_000, 100, 100_000 // bytes of an answer
+	shortText                     = 200                  // bytes of a value that comes before the long ones
+	maxLeft                       = 50                   // fields that are named though there was no room for them
+	maxFieldOffset                = mapping.MaxDocument
 )
 
 const documentText = `Reads a document by its id: its fields, nested ones as object.member. Of long documents a part comes back, and the answer says at which byte ` +
@@ -30,8 +30,8 @@ var documentArguments = object{
 	"id":         object{"type": "string", "description": "The id of the document, as search shows it."},
 	"collection": collectionArgument,
 	"field":      object{"type": "string", "description": "Read this field alone."},
-	"offset":     object{"type": "integer", "minimum": 0, "maximum": mostOffset, "default": 0, "description": "Byte of the field's text to read from, together with field."},
-	"max_bytes":  object{"type": "integer", "minimum": leastText, "maximum": mostText, "default": usualText, "description": "How much text comes back at most."},
+	"offset":     object{"type": "integer", "minimum": 0, "maximum": maxFieldOffset, "default": 0, "description": "Byte of the field's text to read from, together with field."},
+	"max_bytes":  object{"type": "integer", "minimum": minText, "maximum": maxText, "default": defaultText, "description": "How much text comes back at most."},
 }
 
 type documentInput struct {
@@ -51,7 +51,7 @@ type document struct {
 	MoreLeft   int    `json:"more_left,omitempty" jsonschema:"how many more of them there are"`
 }
 
-// part is a stretch of the text of a field.
+// part is a part of the text of a field.
 type part struct {
 	Name  string `json:"name"`
 	Start int    `json:"start" jsonschema:"byte of the field's text at which text begins"`
@@ -76,7 +76,7 @@ func (s *Server) document(ctx context.Context, in documentInput) (document, stri
 	}
 	d, err := s.engine.Document(ctx, name, in.ID)
 	if err != nil {
-		return document{}, "", s.explained(ctx, err)
+		return document{}, "", s.rephrase(ctx, err)
 	}
 	texts, err := textsOf(d.Fields)
 	if err != nil {
@@ -96,11 +96,11 @@ func (s *Server) document(ctx context.Context, in documentInput) (document, stri
 	}
 	for _, t := range texts {
 		switch {
-		case room > 0 && (len(t.Text) <= room || room >= leastText):
+		case room > 0 && (len(t.Text) <= room || room >= minText):
 			p := partOf(t, 0, room)
 			out.Fields = append(out.Fields, p)
 			room -= len(t.Name) + len(p.Text)
-		case len(out.Left) < mostLeft:
+		case len(out.Left) < maxLeft:
 			out.Left = append(out.Left, rest{t.Name, len(t.Text)})
 		default:
 			out.MoreLeft++
@@ -109,11 +109,11 @@ func (s *Server) document(ctx context.Context, in documentInput) (document, stri
 	return out, out.text(), nil
 }
 
-// partOf returns at most room bytes of a text from offset, or from the character that offset is in
-// the middle of.
+// partOf returns at most room bytes of a text from offset, or from the start of the character
+// there.
 func partOf(t mapping.TextField, offset, room int) part {
-	start := whole(t.Text, offset)
-	end := whole(t.Text, start+room)
+	start := cutPoint(t.Text, offset)
+	end := cutPoint(t.Text, start+room)
 	p := part{Name: t.Name, Start: start, Bytes: len(t.Text), Text: t.Text[start:end]}
 	if end < len(t.Text) {
 		p.Next = end
@@ -121,9 +121,8 @@ func partOf(t mapping.TextField, offset, room int) part {
 	return p
 }
 
-// textsOf returns the fields of a document as text, titles first, then what is short, each by name.
-// Places in the text of a field are those that passages have in it: [mapping.Mapping.Split] joins
-// its values in the same way.
+// textsOf returns the fields of a document as text: titles, short fields, long ones. Offsets equal
+// those of passages, since [mapping.Mapping.Split] joins values in the same way.
 func textsOf(fields json.RawMessage) ([]mapping.TextField, error) {
 	var doc map[string]any
 	dec := json.NewDecoder(bytes.NewReader(fields))
@@ -190,9 +189,9 @@ func (d document) text() string {
 		case p.Start == 0 && p.Next == 0 && len(p.Text) <= shortText && !strings.ContainsAny(p.Text, breaks):
 			fmt.Fprintf(&b, "%s: %s\n", name, p.Text)
 		case p.Start == 0 && p.Next == 0:
-			fmt.Fprintf(&b, "\n%s:\n%s\n", name, told(p.Text))
+			fmt.Fprintf(&b, "\n%s:\n%s\n", name, quote(p.Text))
 		default:
-			fmt.Fprintf(&b, "\n%s, bytes %d-%d of %d:\n%s\n", name, p.Start, p.Start+len(p.Text), p.Bytes, told(p.Text))
+			fmt.Fprintf(&b, "\n%s, bytes %d-%d of %d:\n%s\n", name, p.Start, p.Start+len(p.Text), p.Bytes, quote(p.Text))
 		}
 		if p.Next > 0 {
 			fmt.Fprintf(&b, "[cut here; to read on: field %q, offset %d]\n", p.Name, p.Next)

@@ -15,7 +15,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Answer is what a POST is answered.
+// Answer is the answer to a POST.
 type Answer struct {
 	Status int
 	JSON   []byte // empty: no body
@@ -28,8 +28,8 @@ func newHTTP(s *sdk.Server) *sdk.StreamableHTTPHandler {
 	})
 }
 
-// request is an HTTP request or a conversation that a tool works for. It has the context of the
-// request, since the one that the SDK gives to a tool has neither its end nor its deadline.
+// request is the HTTP request or conversation of a call. It has the context, since the one that the
+// SDK passes to a tool has neither its end nor its deadline.
 type request struct {
 	ctx      context.Context
 	recovers bool         // panics are reported in panicked and do not end the program
@@ -38,9 +38,8 @@ type request struct {
 
 type requestKey struct{}
 
-// Post answers one message of the stateless form of the protocol's HTTP transport: the body of a
-// POST and its headers. What is no message that can be answered is answered with an error of
-// JSON-RPC. Where ctx ends before there is an answer, Post returns the error of ctx.
+// Post answers one message of the stateless HTTP transport, given the body and headers of a POST.
+// An invalid message gets a JSON-RPC error. If ctx ends first, Post returns its error.
 func (s *Server) Post(ctx context.Context, header http.Header, body []byte) (Answer, error) {
 	var members map[string]json.RawMessage // by their exact names, as the SDK reads them
 	err := json.Unmarshal(body, &members)  // which bounds the depth, as the SDK does not
@@ -81,8 +80,7 @@ func (s *Server) Post(ctx context.Context, header http.Header, body []byte) (Ans
 	return refusal(w.status, id, jsonrpc.CodeInvalidRequest, shown(bytes.TrimSpace(w.body.Bytes()))), nil
 }
 
-// refusal is an error of JSON-RPC. id is that of the message, nil where it is not known; what is
-// neither string nor number is none.
+// refusal returns a JSON-RPC error. id is that of the message; invalid ones become null.
 func refusal(status int, id json.RawMessage, code int64, text string) Answer {
 	if id == nil || bytes.IndexByte([]byte("{[tf"), id[0]) >= 0 {
 		id = json.RawMessage("null")
@@ -94,7 +92,7 @@ func refusal(status int, id json.RawMessage, code int64, text string) Answer {
 	return Answer{Status: status, JSON: b}
 }
 
-// recorder keeps an answer.
+// recorder records an answer.
 type recorder struct {
 	header http.Header
 	status int

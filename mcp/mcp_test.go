@@ -288,7 +288,7 @@ func TestChoice(t *testing.T) {
 type many struct{ *search.Engine }
 
 func (many) Collections(context.Context) (list []search.CollectionInfo, _ error) {
-	for i := range mostListed + 7 {
+	for i := range maxListed + 7 {
 		list = append(list, search.CollectionInfo{Name: fmt.Sprintf("c%03d", i)})
 	}
 	return list, nil
@@ -298,7 +298,7 @@ func (many) Collections(context.Context) (list []search.CollectionInfo, _ error)
 func TestManyCollections(t *testing.T) {
 	c := session(t, many{opened(t, nil)})
 	var l listed
-	if text, _ := call(t, c, "list_collections", nil, &l); len(l.Collections) != mostListed || l.More != 7 || !strings.HasSuffix(text, "and 7 more\n") {
+	if text, _ := call(t, c, "list_collections", nil, &l); len(l.Collections) != maxListed || l.More != 7 || !strings.HasSuffix(text, "and 7 more\n") {
 		t.Errorf("%d collections and %d more: …%s", len(l.Collections), l.More, text[len(text)-80:])
 	}
 	if text, failed := call(t, c, "search", map[string]any{"query": "x", "collection": "c"}, nil); !failed || !strings.Contains(text, "c019 and 487 more") {
@@ -352,7 +352,7 @@ func TestHugeDocument(t *testing.T) {
 	for _, p := range d.Fields {
 		shown += len(p.Text)
 	}
-	if shown > usualText || len(d.Left) != mostLeft || d.MoreLeft == 0 || !strings.HasPrefix(text, "Document long of docs\ntitle: Long\n") || len(text) > 2*usualText {
+	if shown > defaultText || len(d.Left) != maxLeft || d.MoreLeft == 0 || !strings.HasPrefix(text, "Document long of docs\ntitle: Long\n") || len(text) > 2*defaultText {
 		t.Errorf("%d bytes of fields, %d left and %d more, %d bytes of text: %.300s", shown, len(d.Left), d.MoreLeft, len(text), text)
 	}
 
@@ -405,7 +405,7 @@ func TestHitIsShort(t *testing.T) {
 	if !p.Cut || len(p.Text) != 1999 || p.End != 10+1999 || strings.ToValidUTF8(p.Text, "") != p.Text {
 		t.Errorf("passage of %d bytes, %d-%d, cut: %v", len(p.Text), p.Start, p.End, p.Cut)
 	}
-	if len(h.Fields) != mostFields || h.Fields["url"] != nil || h.Fields["title"] != nil || len(h.Title) > mostValue+3 {
+	if len(h.Fields) != maxFields || h.Fields["url"] != nil || h.Fields["title"] != nil || len(h.Title) > maxValueBytes+3 {
 		t.Errorf("fields %v, title %q", h.Fields, h.Title)
 	}
 }

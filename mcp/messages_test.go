@@ -40,12 +40,12 @@ func TestLines(t *testing.T) {
 		{`"text"`, "no JSON-RPC message"},
 		{`{"jsonrpc":"1.0","id":1,"method":"ping"}`, "no JSON-RPC message"},
 		{`{"jsonrpc":"2.0","id":1,"method":"ping","params":` + strings.Repeat("[", 1e6) + strings.Repeat("]", 1e6) + "}", "depth"},
-		{strings.Repeat("x", mostLine+1), "longer than"},
+		{strings.Repeat("x", maxLine+1), "longer than"},
 	}
 	for _, b := range bad {
 		in.WriteString(b.line + "\n")
 	}
-	const calls = 3 * mostCalls
+	const calls = 3 * maxCalls
 	for i := range calls {
 		fmt.Fprintf(&in, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"search","arguments":{"query":"q%d"}}}`+"\n", i, i)
 	}
@@ -111,7 +111,7 @@ func TestRepeatedID(t *testing.T) {
 		out.Close()
 	}()
 	answers := json.NewDecoder(back)
-	answered := make(chan string, 2*mostCalls)
+	answered := make(chan string, 2*maxCalls)
 	go func() {
 		defer close(answered)
 		for m := map[string]any{}; answers.Decode(&m) == nil; m = map[string]any{} {
@@ -133,7 +133,7 @@ func TestRepeatedID(t *testing.T) {
 		t.Fatalf("initialize: %s", got)
 	}
 	await(t, "search", began)
-	for range 2 * mostCalls {
+	for range 2 * maxCalls {
 		io.WriteString(theirs, searching+"\n")
 		if got := next(); !strings.Contains(got, "<nil> map[code:-32600 message:id: got 1, ") {
 			t.Fatalf("the same id: %s", got)

@@ -13,13 +13,13 @@ import (
 	"searchd/search/mapping"
 )
 
-// Limits of an answer.
+// Limits of search.
 const (
-	usualHits, mostHits         = 5, 20
-	usualPassages, mostPassages = 1, 5
-	mostPassage                 = 2000 // bytes of a passage
-	mostFields, mostValue       = 12, 160
-	mostSkipped                 = 180
+	defaultHits, maxHits         = 5, 20
+	defaultPassages, maxPassages = 1, 5
+	maxPassageBytes              = 2000 // bytes of a passage
+	maxFields, maxValueBytes     = 12, 160
+	maxOffset                    = 180
 )
 
 const searchText = `Searches a collection by meaning and by words, and returns the best documents with the passages that match. ` +
@@ -42,11 +42,11 @@ var searchArguments = object{
 	"mode": object{"type": "string", "enum": []string{"hybrid", "semantic", "keyword"}, "default": "hybrid",
 		"description": "hybrid: by meaning and by words; semantic: by meaning alone; keyword: by words alone, for names and codes that must occur."},
 	"filter": object{"type": "string", "description": filterText},
-	"limit":  object{"type": "integer", "minimum": 1, "maximum": mostHits, "default": usualHits, "description": "How many documents."},
-	"offset": object{"type": "integer", "minimum": 0, "maximum": mostSkipped, "default": 0, "description": "How many documents to pass over: with 5, those after the first 5."},
+	"limit":  object{"type": "integer", "minimum": 1, "maximum": maxHits, "default": defaultHits, "description": "How many documents."},
+	"offset": object{"type": "integer", "minimum": 0, "maximum": maxOffset, "default": 0, "description": "How many documents to pass over: with 5, those after the first 5."},
 	"sort": object{"type": "string", "description": "Another order than by relevance: a field with :asc or :desc, several with commas between them, such as published:desc. " +
 		"Best with an empty query or mode keyword, as search by meaning finds weakly related documents too, which then can stand first."},
-	"passages": object{"type": "integer", "minimum": 1, "maximum": mostPassages, "default": usualPassages, "description": "How many passages of each document, best first."},
+	"passages": object{"type": "integer", "minimum": 1, "maximum": maxPassages, "default": defaultPassages, "description": "How many passages of each document, best first."},
 }
 
 var similarArguments = object{
@@ -120,7 +120,7 @@ func (s *Server) search(ctx context.Context, in searchInput) (found, string, err
 	r, err := s.engine.Search(ctx, collection, search.Query{
 		Q: in.Query, Mode: search.Mode(in.Mode), Filter: in.Filter, Limit: &in.Limit, Offset: in.Offset, Sort: keys, Passages: &in.Passages, Highlight: &never})
 	if err != nil {
-		return found{}, "", s.explained(ctx, err)
+		return found{}, "", s.rephrase(ctx, err)
 	}
 	out := foundOf(collection, r, in.Filter != "")
 	out.Offset = in.Offset
@@ -134,7 +134,7 @@ func (s *Server) similar(ctx context.Context, in similarInput) (found, string, e
 	}
 	r, err := s.engine.Similar(ctx, collection, search.Similar{IDs: []string{in.ID}, Filter: in.Filter, Limit: &in.Limit})
 	if err != nil {
-		return found{}, "", s.explained(ctx, err)
+		return found{}, "", s.rephrase(ctx, err)
 	}
 	out := foundOf(collection, r, in.Filter != "")
 	return out, out.text(fmt.Sprintf("like %q", in.ID)), nil
@@ -163,12 +163,12 @@ func foundOf(collection string, r *search.Response, filtered bool) found {
 	return out
 }
 
-// hitOf leaves of a hit what is worth its room: the title, the passages, and short values.
+// hitOf returns the title, the passages and the short values of a hit.
 func hitOf(h search.Hit) hit {
 	out := hit{ID: h.ID, Score: h.Score, Passages: []passage{}}
 	shown := map[string]bool{}
 	for _, p := range h.Passages {
-		n := whole(p.Text, mostPassage)
+		n := cutPoint(p.Text, maxPassageBytes)
 		shown[p.Field] = true
 		out.Passages = append(out.Passages, passage{Field: p.Field, Start: p.Start, End: p.Start + n, Text: p.Text[:n], Cut: n < len(p.Text)})
 	}
@@ -177,8 +177,8 @@ func hitOf(h search.Hit) hit {
 		return out // a document that is shown in part
 	}
 	title := flat(parts.Title)
-	if out.Title = title; len(title) > mostValue {
-		out.Title = title[:whole(title, mostValue)] + "…"
+	if out.Title = title; len(title) > maxValueBytes {
+		out.Title = title[:cutPoint(title, maxValueBytes)] + "…"
 	}
 	for _, f := range parts.Text {
 		if mapping.IsTitle(f.Name) && f.Text == parts.Title {
@@ -187,10 +187,10 @@ func hitOf(h search.Hit) hit {
 	}
 	for _, name := range slices.Sorted(maps.Keys(parts.Values)) {
 		v := parts.Values[name]
-		if _, long := v.(filter.Present); long || shown[name] || v == any(h.ID) || len(plain(v)) > mostValue {
+		if _, long := v.(filter.Present); long || shown[name] || v == any(h.ID) || len(plain(v)) > maxValueBytes {
 			continue
 		}
-		if len(out.Fields) == mostFields {
+		if len(out.Fields) == maxFields {
 			break
 		}
 		if out.Fields == nil {
@@ -201,7 +201,7 @@ func hitOf(h search.Hit) hit {
 	return out
 }
 
-// plain is a value as text: a string as it is, anything else as JSON.
+// plain returns a string as it is, any other value as JSON.
 func plain(v any) string {
 	if s, ok := v.(string); ok {
 		return s
@@ -213,7 +213,7 @@ func plain(v any) string {
 	return string(b)
 }
 
-// text is the answer as an assistant reads it. what says what was looked for.
+// text returns the answer as text.
 func (f found) text(what string) string {
 	var b strings.Builder
 	more := ""
@@ -237,7 +237,7 @@ func (f found) text(what string) string {
 			if p.Cut {
 				cut = ", goes on"
 			}
-			fmt.Fprintf(&b, "   passage (%s, bytes %d-%d%s):\n%s\n", flat(p.Field), p.Start, p.End, cut, told(strings.TrimSpace(p.Text)))
+			fmt.Fprintf(&b, "   passage (%s, bytes %d-%d%s):\n%s\n", flat(p.Field), p.Start, p.End, cut, quote(strings.TrimSpace(p.Text)))
 		}
 	}
 	return b.String()

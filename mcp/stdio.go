@@ -17,17 +17,16 @@ import (
 
 // Limits of a conversation over streams.
 const (
-	mostLine  = 4 << 20 // bytes of a message
-	mostCalls = 32      // at once; the next line is read when one of them is answered
+	maxLine  = 4 << 20 // bytes of a message
+	maxCalls = 32      // at once; the next line is read when one of them is answered
 )
 
-// leaving is how long the end of a conversation may take once its context has ended: an answer that
-// nobody reads can wait for ever.
-const leaving = time.Second
+// closeTimeout bounds closing a conversation whose context has ended, since nobody may read the
+// last answer.
+const closeTimeout = time.Second
 
-// Serve talks with one assistant, a JSON-RPC message a line, until in ends and what was asked is
-// answered, or until ctx ends. A line that is no message is answered with an error, and does not
-// end the conversation.
+// Serve serves one assistant, one JSON-RPC message per line, until in ends and all calls are
+// answered, or ctx ends. An invalid line is answered with an error.
 func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	session, err := s.sdk.Connect(context.WithValue(ctx, requestKey{}, &request{ctx: ctx}), &lineTransport{in: in, out: out}, nil)
 	if err != nil {
@@ -42,7 +41,7 @@ func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	case <-ctx.Done():
 		select {
 		case <-ended:
-		case <-time.After(leaving):
+		case <-time.After(closeTimeout):
 		}
 	}
 	if err != nil && ctx.Err() == nil && !errors.Is(err, io.EOF) {
@@ -51,8 +50,8 @@ func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	return nil
 }
 
-// lineTransport is a conversation in lines. The SDK's own ends with the first line that it cannot
-// read, and drops what it works on at the end of its input.
+// lineTransport is used in place of the SDK's, which ends at the first invalid line and drops open
+// calls at the end of its input.
 type lineTransport struct {
 	in  io.Reader
 	out io.Writer
@@ -60,7 +59,7 @@ type lineTransport struct {
 
 // Connect implements the SDK's Transport.
 func (t *lineTransport) Connect(context.Context) (sdk.Connection, error) {
-	l := &lines{out: t.out, open: map[jsonrpc.ID]bool{}, read: make(chan line), slots: make(chan struct{}, mostCalls), closed: make(chan struct{})}
+	l := &lines{out: t.out, open: map[jsonrpc.ID]bool{}, read: make(chan line), slots: make(chan struct{}, maxCalls), closed: make(chan struct{})}
 	go l.scan(bufio.NewReaderSize(t.in, 64<<10))
 	return l, nil
 }
@@ -83,8 +82,7 @@ type line struct {
 	err  error
 }
 
-// scan hands over one line after the other, in a goroutine of its own, since a read of standard
-// input cannot be ended.
+// scan reads the lines in its own goroutine, since reading from standard input cannot be cancelled.
 func (l *lines) scan(r *bufio.Reader) {
 	for {
 		next := readLine(r)
@@ -99,11 +97,11 @@ func (l *lines) scan(r *bufio.Reader) {
 	}
 }
 
-// readLine reads to the end of a line, of which it keeps no more than may be.
+// readLine reads a line and keeps at most maxLine bytes of it.
 func readLine(r *bufio.Reader) (out line) {
 	for {
 		b, err := r.ReadSlice('\n')
-		if out.long = out.long || len(out.text)+len(b) > mostLine; out.long {
+		if out.long = out.long || len(out.text)+len(b) > maxLine; out.long {
 			out.text = nil
 		} else {
 			out.text = append(out.text, b...)
@@ -131,7 +129,7 @@ func (l *lines) Read(ctx context.Context) (jsonrpc.Message, error) {
 			return nil, ctx.Err()
 		}
 		if next.err != nil {
-			l.settle(ctx)
+			l.drain(ctx)
 			return nil, next.err
 		}
 		m, refused := message(next)
@@ -162,7 +160,7 @@ func (l *lines) Read(ctx context.Context) (jsonrpc.Message, error) {
 	}
 }
 
-// begin notes a call, unless there is one of its id.
+// begin registers a call unless its id is in use.
 func (l *lines) begin(id jsonrpc.ID) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -173,10 +171,10 @@ func (l *lines) begin(id jsonrpc.ID) bool {
 	return true
 }
 
-// message reads a line. A blank one is nothing.
+// message parses a line; nil for a blank one.
 func message(l line) (jsonrpc.Message, *jsonrpc.Error) {
 	if l.long {
-		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: fmt.Sprintf("line: longer than the %d bytes that are allowed", mostLine)}
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: fmt.Sprintf("line: longer than the %d bytes that are allowed", maxLine)}
 	}
 	var value json.RawMessage
 	switch err := json.Unmarshal(l.text, &value); {
@@ -194,9 +192,9 @@ func message(l line) (jsonrpc.Message, *jsonrpc.Error) {
 	return m, nil
 }
 
-// settle waits until what was asked is answered.
-func (l *lines) settle(ctx context.Context) {
-	for range mostCalls {
+// drain waits until all calls are answered.
+func (l *lines) drain(ctx context.Context) {
+	for range maxCalls {
 		select {
 		case l.slots <- struct{}{}:
 		case <-l.closed:

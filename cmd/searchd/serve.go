@@ -101,7 +101,7 @@ func (f *serveFlags) serve(cmd *cobra.Command) error {
 	if f.maxCollections < 1 {
 		return fmt.Errorf("--max-collections: got %d, allowed: at least 1", f.maxCollections)
 	}
-	front := api.NewFront(l, ao) // answers probes from here on
+	front := api.NewListener(l, ao) // answers probes from here on
 	defer front.Close()
 	so, err := f.searchOptions(cmd, log)
 	if err != nil {
@@ -190,7 +190,7 @@ func (f *serveFlags) searchOptions(cmd *cobra.Command, log *slog.Logger) (search
 }
 
 // serveFolder opens the data folder and serves it until ctx ends.
-func (f *serveFlags) serveFolder(ctx context.Context, addr net.Addr, front *api.Front, so search.Options, o api.Options) (err error) {
+func (f *serveFlags) serveFolder(ctx context.Context, addr net.Addr, front *api.Listener, so search.Options, o api.Options) (err error) {
 	e, err := f.openWith(ctx, so)
 	if err != nil {
 		return err
@@ -217,7 +217,7 @@ func (f *serveFlags) serveFolder(ctx context.Context, addr net.Addr, front *api.
 		return err
 	}
 	o.Logger.Info("serving", "url", scheme+"://"+addr.String()+"/", "model", e.Inference().Model().Name, "data", f.data)
-	return s.ServeFront(ctx, front)
+	return s.ServeListener(ctx, front)
 }
 
 // flagNamesOf replaces names of api's options by those of their flags.

@@ -37,7 +37,7 @@ func TestFrontAnswersProbesBeforeThereIsAServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	url := "http://" + l.Addr().String()
-	front := NewFront(l, Options{Logger: slog.New(slog.DiscardHandler)})
+	front := NewListener(l, Options{Logger: slog.New(slog.DiscardHandler)})
 	for path, want := range map[string]int{"/livez": 200, "/readyz": 503, "/v1/collections": 503, "/": 503} {
 		code, body := status(t, url+path)
 		if code != want || want == 503 && (!strings.Contains(body, `"code":"not_ready"`) || !strings.Contains(body, "opening the data folder")) {
@@ -64,7 +64,7 @@ func TestFrontAnswersProbesBeforeThereIsAServer(t *testing.T) {
 	f := newFixture(t, Options{})
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- f.server.ServeFront(ctx, front) }()
+	go func() { done <- f.server.ServeListener(ctx, front) }()
 	for end := time.Now().Add(5 * time.Second); ; time.Sleep(time.Millisecond) {
 		if code, _ := status(t, url+"/readyz"); code == 200 {
 			break

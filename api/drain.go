@@ -10,14 +10,14 @@ import (
 	"github.com/labstack/echo/v4"
 )
 
-// Bounds of what is read of a body that nobody wants.
+// Limits on draining an unread request body.
 const (
-	restBytes = 16 << 20
-	restTime  = 5 * time.Second
+	drainBytes = 16 << 20
+	drainTime  = 5 * time.Second
 )
 
-// sentBody is a request's body as it comes from the client.
-type sentBody struct {
+// requestBody is the body of a request as the client sends it.
+type requestBody struct {
 	io.ReadCloser
 	begun bool // something was asked for: a client that waits for "100 Continue" has been sent it
 	ended bool // or has failed; nothing more can be read
@@ -29,7 +29,7 @@ type sentBody struct {
 	cut   func() // makes a read fail at once, as one that has taken too long
 }
 
-func (b *sentBody) Read(p []byte) (int, error) {
+func (b *requestBody) Read(p []byte) (int, error) {
 	b.begun = true
 	n, err := b.read(p)
 	b.ended, b.whole = b.ended || err != nil, b.whole || err == io.EOF
@@ -39,32 +39,31 @@ func (b *sentBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func (b *sentBody) read(p []byte) (int, error) {
+func (b *requestBody) read(p []byte) (int, error) {
 	if b.conns != nil {
 		defer b.conns.reading(b.cut)()
 	}
 	return b.ReadCloser.Read(p)
 }
 
-// sum is that of what was read since there is a digest.
-func (b *sentBody) sum() [32]byte { return [32]byte(b.digest.Sum(nil)) }
+func (b *requestBody) sum() [32]byte { return [32]byte(b.digest.Sum(nil)) }
 
-// unread reports whether the client of r may be sending b still, and not see an answer before it
-// has sent all of it.
-func (b *sentBody) unread(r *http.Request) bool {
+// unread reports whether the client of r may still be sending b, and would not see an answer before
+// it has sent all of it.
+func (b *requestBody) unread(r *http.Request) bool {
 	asks := r.Header.Get("Expect") != "" && !b.begun
 	return !b.ended && !asks && r.ProtoMajor == 1
 }
 
-// rest reads what a handler has left of the body, within bounds, before the answer ends. A client
-// that sends all before it reads would otherwise find its connection reset in place of the answer.
-func (s *Server) rest(next echo.HandlerFunc) echo.HandlerFunc {
+// drain reads what a handler has left of the body before the answer ends. A client that sends
+// everything before it reads would otherwise find its connection reset.
+func (s *Server) drain(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()
 		if r.Body == nil || r.Body == http.NoBody {
 			return next(c)
 		}
-		b := &sentBody{ReadCloser: r.Body}
+		b := &requestBody{ReadCloser: r.Body}
 		rc := http.NewResponseController(c.Response())
 		if r.ProtoMajor == 1 { // later ones have many requests on a connection
 			b.conns, b.cut = s.conns.Load(), func() { rc.SetReadDeadline(time.Unix(1, 0)) }
@@ -72,18 +71,17 @@ func (s *Server) rest(next echo.HandlerFunc) echo.HandlerFunc {
 		r.Body = b
 		err := next(c)
 		if b.unread(r) {
-			rc.SetReadDeadline(time.Now().Add(restTime))
-			io.Copy(io.Discard, io.LimitReader(b, restBytes)) // what fails, or is longer, ends with the connection
+			rc.SetReadDeadline(time.Now().Add(drainTime))
+			io.Copy(io.Discard, io.LimitReader(b, drainBytes)) // what fails, or is longer, ends with the connection
 		}
 		return err
 	}
 }
 
-// readAway reads a body that a route streams for its digest alone: any length that an import may
-// have, as fast as one must come.
-func (s *Server) readAway(w http.ResponseWriter, b *sentBody) error {
+// digestBody reads the body of a streaming route for its digest.
+func (s *Server) digestBody(w http.ResponseWriter, b *requestBody) error {
 	b.digest = sha256.New()
-	_, err := io.Copy(io.Discard, &patientReader{src: http.MaxBytesReader(w, b, s.o.MaxImport), rc: http.NewResponseController(w), idle: s.o.IdleBody})
+	_, err := io.Copy(io.Discard, &timedReader{src: http.MaxBytesReader(w, b, s.o.MaxImport), rc: http.NewResponseController(w), idle: s.o.IdleBody})
 	if err != nil {
 		return bodyError(err, s.o.MaxImport)
 	}

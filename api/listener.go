@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// Front answers a listener from before there is an engine until the end. Until a [Server] takes it
-// over it answers probes alone: the process lives, and is not ready.
-type Front struct {
+// Listener answers a network listener from before the engine is open. Until a [Server] takes over,
+// it answers only probes: alive, but not ready.
+type Listener struct {
 	l       net.Listener
 	conns   *conns
 	srv     *http.Server
@@ -26,18 +26,18 @@ type Front struct {
 	begun    sync.Once
 }
 
-// NewFront answers from l at once. Of o only Logger, WriteTimeout, MaxConns and TLS count; Engine
-// may be nil. l is closed by [Front.Close] or by [Server.ServeFront].
-func NewFront(l net.Listener, o Options) *Front {
-	f := newFront(l, o)
+// NewListener answers l at once. It uses Logger, WriteTimeout, MaxConns and TLS of o.
+// [Listener.Close] or [Server.ServeListener] closes l.
+func NewListener(l net.Listener, o Options) *Listener {
+	f := newListener(l, o)
 	f.begin()
 	return f
 }
 
-// newFront is NewFront that answers nobody before it begins.
-func newFront(l net.Listener, o Options) *Front {
+// newListener is NewListener without starting to answer.
+func newListener(l net.Listener, o Options) *Listener {
 	o = o.withDefaults()
-	f := &Front{l: l, conns: newConns(l, o.MaxConns), failed: make(chan error, 1)}
+	f := &Listener{l: l, conns: newConns(l, o.MaxConns), failed: make(chan error, 1)}
 	f.use(http.HandlerFunc(answerWhileOpening))
 	f.srv = &http.Server{
 		Handler:           http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*f.handler.Load()).ServeHTTP(w, r) }),
@@ -56,20 +56,19 @@ func newFront(l net.Listener, o Options) *Front {
 	return f
 }
 
-// begin answers from now on, if f does not already.
-func (f *Front) begin() {
+// begin starts to answer, once.
+func (f *Listener) begin() {
 	f.begun.Do(func() {
 		go func() { f.failed <- f.srv.Serve(f.listener) }()
 	})
 }
 
-// use sets the handler of the requests that come from now on.
-func (f *Front) use(h http.Handler) { f.handler.Store(&h) }
+func (f *Listener) use(h http.Handler) { f.handler.Store(&h) }
 
 // Close closes the listener and every connection.
-func (f *Front) Close() error { return f.srv.Close() }
+func (f *Listener) Close() error { return f.srv.Close() }
 
-// answerWhileOpening answers while there is no engine yet.
+// answerWhileOpening answers until the engine is open.
 func answerWhileOpening(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == "/livez" {
 		writeJSON(w, http.StatusOK, health{Status: "ok"})
@@ -80,8 +79,8 @@ func answerWhileOpening(w http.ResponseWriter, r *http.Request) {
 	writeProblem(w, r, p)
 }
 
-// ServeFront is [Server.Serve] for a listener that f answers already.
-func (s *Server) ServeFront(ctx context.Context, f *Front) error {
+// ServeListener is [Server.Serve] for a listener that f already answers.
+func (s *Server) ServeListener(ctx context.Context, f *Listener) error {
 	if s.served.Swap(true) {
 		f.begin() // which makes its end close the listener
 		return errors.Join(errors.New("api: this Server serves a listener, or has"), f.Close())
@@ -90,7 +89,7 @@ func (s *Server) ServeFront(ctx context.Context, f *Front) error {
 		s.local.Store(true)
 	}
 	s.conns.Store(f.conns)
-	defer s.keepUses(ctx)()
+	defer s.recordUses(ctx)()
 	f.use(s.handler)
 	f.begin()
 	select {
@@ -111,7 +110,7 @@ func (s *Server) ServeFront(ctx context.Context, f *Front) error {
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.o.DrainTimeout)
 	defer cancel()
 	if err := f.srv.Shutdown(drain); err != nil {
-		// The requests that are still running lose their connections, and with them their contexts.
+		// This also cancels the contexts of the remaining requests.
 		s.log.Warn("requests cut off at shutdown", "after", s.o.DrainTimeout)
 		f.srv.Close()
 	}

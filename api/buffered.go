@@ -6,14 +6,13 @@ import (
 	"net/http"
 )
 
-// freeAnswer is how many bytes of each answer are not counted among those that are kept. MaxConns
-// bounds them, and so small answers go out even while large ones wait for readers who are slow.
-const freeAnswer = 64 << 10
+// uncounted is how many bytes of each answer are not counted, so that small answers are sent even
+// while large ones wait for slow readers. MaxConns bounds them.
+const uncounted = 64 << 10
 
-// heldAnswer keeps the answer of a handler behind a gate until the slot has been given back, so
-// that a client that reads slowly holds none. All of them together are bounded by
-// Options.MaxInFlight.
-type heldAnswer struct {
+// bufferedAnswer keeps the answer of a gated handler until the slot is released, so that a slow
+// reader holds none. Options.MaxInFlight bounds all of them together.
+type bufferedAnswer struct {
 	http.ResponseWriter
 	s       *Server
 	status  int // 0: nothing was answered
@@ -24,17 +23,17 @@ type heldAnswer struct {
 }
 
 // Unwrap lets http.ResponseController reach the connection.
-func (h *heldAnswer) Unwrap() http.ResponseWriter { return h.ResponseWriter }
+func (h *bufferedAnswer) Unwrap() http.ResponseWriter { return h.ResponseWriter }
 
 // WriteHeader implements http.ResponseWriter.
-func (h *heldAnswer) WriteHeader(status int) {
+func (h *bufferedAnswer) WriteHeader(status int) {
 	if h.status == 0 {
 		h.status = status
 	}
 }
 
 // Write implements io.Writer.
-func (h *heldAnswer) Write(b []byte) (int, error) {
+func (h *bufferedAnswer) Write(b []byte) (int, error) {
 	if err := h.charge(len(b)); err != nil {
 		return 0, err
 	}
@@ -42,15 +41,15 @@ func (h *heldAnswer) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// take is Write without a copy: b is not the caller's any more.
-func (h *heldAnswer) take(b []byte) {
+// take is Write without a copy.
+func (h *bufferedAnswer) take(b []byte) {
 	if h.charge(len(b)) == nil {
 		h.parts = append(h.parts, b)
 	}
 }
 
 // charge counts n more bytes, or refuses them.
-func (h *heldAnswer) charge(n int) error {
+func (h *bufferedAnswer) charge(n int) error {
 	h.WriteHeader(http.StatusOK)
 	if h.err != nil {
 		return h.err
@@ -60,7 +59,7 @@ func (h *heldAnswer) charge(n int) error {
 		h.err = &requestError{kind: errTooLarge, detail: fmt.Sprintf("answer: longer than the %d bytes that are allowed, ask for less at a time", limit)}
 		return h.err
 	}
-	if more := h.size - freeAnswer - h.charged; more > 0 {
+	if more := h.size - uncounted - h.charged; more > 0 {
 		h.charged += more
 		if h.s.unsent.Add(more) > limit {
 			h.err = &requestError{kind: errOverloaded, detail: "answer: too many bytes of other answers wait to be read, send the request again later"}
@@ -69,8 +68,8 @@ func (h *heldAnswer) charge(n int) error {
 	return h.err
 }
 
-// send answers what was kept.
-func (h *heldAnswer) send() {
+// send sends the answer.
+func (h *bufferedAnswer) send() {
 	if h.status == 0 {
 		return
 	}
@@ -82,10 +81,10 @@ func (h *heldAnswer) send() {
 	}
 }
 
-// inTurn runs the handler of a route that has taken a slot of its gate, gives the slot back, and
-// sends the answer. release frees what the request has in memory.
-func (s *Server) inTurn(rt route, w http.ResponseWriter, r *http.Request, release func()) error {
-	h := &heldAnswer{ResponseWriter: w, s: s}
+// runGated runs the handler of a route that has a slot, releases the slot, and sends the answer.
+// release frees the memory of the request.
+func (s *Server) runGated(rt route, w http.ResponseWriter, r *http.Request, release func()) error {
+	h := &bufferedAnswer{ResponseWriter: w, s: s}
 	defer func() { s.unsent.Add(-h.charged) }()
 	err := func() error {
 		defer rt.gate.leave()

@@ -134,13 +134,13 @@ func TestHeldAnswer(t *testing.T) {
 			if err := g.enter(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			err := f.server.inTurn(route{gate: g, handle: handle}, rec, f.request("GET", "/", nil), func() {})
+			err := f.server.runGated(route{gate: g, handle: handle}, rec, f.request("GET", "/", nil), func() {})
 			want, status := strings.Join(tt.writes, ""), max(tt.status, 200)
 			if tt.err != nil {
 				want, status = "", 200
 			}
 			if err != tt.err || rec.Body.String() != want || rec.Code != status || len(g.slots) != 0 {
-				t.Errorf("inTurn = %v, %d %q, %d slots taken, want %v, %d %q", err, rec.Code, rec.Body, len(g.slots), tt.err, status, want)
+				t.Errorf("runGated = %v, %d %q, %d slots taken, want %v, %d %q", err, rec.Code, rec.Body, len(g.slots), tt.err, status, want)
 			}
 		})
 	}
