@@ -138,7 +138,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// watch serves like h, whose routes are those of e, and reports exchanges that are not as described.
+// watch serves like h, which has the routes of e, and reports exchanges that are not as described.
 func (c *contract) watch(t *testing.T, h http.Handler, e *echo.Echo) http.Handler {
 	var mu sync.Mutex
 	var found []string

@@ -28,15 +28,23 @@ func newHTTP(s *sdk.Server) *sdk.StreamableHTTPHandler {
 	})
 }
 
-// request is the HTTP request or conversation of a call. It has the context, since the one that the
-// SDK passes to a tool has neither its end nor its deadline.
+// request is the HTTP request or conversation of a call.
 type request struct {
-	ctx      context.Context
 	recovers bool         // panics are reported in panicked and do not end the program
 	panicked atomic.Value // string: the value and the stack
 }
 
-type requestKey struct{}
+// Keys of context values: a *request, and its context, since the one that the SDK passes to a tool
+// has neither its end nor its deadline.
+type (
+	requestKey struct{}
+	contextKey struct{}
+)
+
+// with returns ctx with a request.
+func with(ctx context.Context, r *request) context.Context {
+	return context.WithValue(context.WithValue(ctx, requestKey{}, r), contextKey{}, ctx)
+}
 
 // Post answers one message of the stateless HTTP transport, given the body and headers of a POST.
 // An invalid message gets a JSON-RPC error. If ctx ends first, Post returns its error.
@@ -54,8 +62,8 @@ func (s *Server) Post(ctx context.Context, header http.Header, body []byte) (Ans
 	case method == "subscriptions/listen": // it would hold the request open for news of which there are none
 		return refusal(http.StatusNotFound, id, jsonrpc.CodeMethodNotFound, method+": not supported, the tools never change"), nil
 	}
-	asked := &request{ctx: ctx, recovers: true}
-	r, err := http.NewRequestWithContext(context.WithValue(ctx, requestKey{}, asked), http.MethodPost, "/mcp", bytes.NewReader(body))
+	asked := &request{recovers: true}
+	r, err := http.NewRequestWithContext(with(ctx, asked), http.MethodPost, "/mcp", bytes.NewReader(body))
 	if err != nil {
 		return Answer{}, err
 	}

@@ -86,11 +86,12 @@ func add[In, Out any](s *Server, name, title, description string, arguments obje
 		ctx, cancel := context.WithTimeout(ctx, callTime)
 		defer cancel()
 		if r, _ := ctx.Value(requestKey{}).(*request); r != nil {
-			if end, ok := r.ctx.Deadline(); ok {
+			asked := ctx.Value(contextKey{}).(context.Context)
+			if end, ok := asked.Deadline(); ok {
 				ctx, cancel = context.WithDeadline(ctx, end)
 				defer cancel()
 			}
-			defer context.AfterFunc(r.ctx, cancel)()
+			defer context.AfterFunc(asked, cancel)()
 			defer func() {
 				if !r.recovers {
 					return

@@ -28,7 +28,7 @@ const closeTimeout = time.Second
 // Serve serves one assistant, one JSON-RPC message per line, until in ends and all calls are
 // answered, or ctx ends. An invalid line is answered with an error.
 func (s *Server) Serve(ctx context.Context, in io.Reader, out io.Writer) error {
-	session, err := s.sdk.Connect(context.WithValue(ctx, requestKey{}, &request{ctx: ctx}), &lineTransport{in: in, out: out}, nil)
+	session, err := s.sdk.Connect(with(ctx, &request{}), &lineTransport{in: in, out: out}, nil)
 	if err != nil {
 		return err
 	}

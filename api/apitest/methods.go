@@ -55,3 +55,11 @@ func (e *Engine) Rerank(ctx context.Context, query string, texts []string) (*sea
 func (e *Engine) Stats(ctx context.Context) (*search.Stats, error) {
 	return hooked(ctx, e, "Stats", func() (*search.Stats, error) { return e.Engine.Stats(ctx) })
 }
+
+func (e *Engine) EmbedTokens(ctx context.Context, texts []string, ids [][]int32, o search.EmbedOptions) (*search.TokenVectors, error) {
+	return hooked(ctx, e, "EmbedTokens", func() (*search.TokenVectors, error) { return e.Service.EmbedTokens(ctx, texts, ids, o) })
+}
+
+func (e *Engine) Tokenize(ctx context.Context, texts []string, special bool, o search.EmbedOptions) ([]search.Tokenization, error) {
+	return hooked(ctx, e, "Tokenize", func() ([]search.Tokenization, error) { return e.Service.Tokenize(ctx, texts, special, o) })
+}
