@@ -14,6 +14,7 @@ import (
 	"searchd/encoder"
 	"searchd/models"
 	"searchd/search"
+	"searchd/search/embedded"
 )
 
 // embedder is the embedded checkpoint for the engines of all tests: opening it is most of what
@@ -204,7 +205,7 @@ func TestSnapshotRoutes(t *testing.T) {
 		t.Error("a range is not the part of the whole")
 	}
 	dir := t.TempDir()
-	if err := search.Restore(t.Context(), a.Body, dir); err != nil {
+	if err := embedded.Restore(t.Context(), a.Body, dir, nil); err != nil {
 		t.Fatal(err)
 	}
 	e, err := search.Open(dir, search.Options{})

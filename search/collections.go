@@ -16,6 +16,7 @@ import (
 	"searchd/search/backend"
 	"searchd/search/catalog"
 	"searchd/search/fault"
+	"searchd/search/settings"
 )
 
 // CreateCollection makes a collection. It returns [ErrCollectionExists] if there is one of this
@@ -28,7 +29,7 @@ func (e *Engine) CreateCollection(ctx context.Context, name string, s Settings) 
 	if err := s.Validate(m.MaxTokens); err != nil {
 		return CollectionInfo{}, err
 	}
-	s = s.canonical()
+	s = s.Canonical()
 	config, err := record{Settings: s, Model: m, Created: time.Now().UTC()}.config()
 	if err != nil {
 		return CollectionInfo{}, err
@@ -124,7 +125,7 @@ func (e *Engine) ChangeSettings(ctx context.Context, name string, change func(Se
 	if err := e.mayChange(info.Name, r.Settings, s); err != nil {
 		return info, err
 	}
-	if err := (&reconfiguration{e, c, r.Settings, s}).check(ctx); err != nil {
+	if err := (settings.Change{Backend: e.backend, Collection: c, Old: r.Settings, New: s}).Check(ctx); err != nil {
 		return info, err
 	}
 	r.Settings = s
@@ -143,12 +144,12 @@ func (e *Engine) ChangeSettings(ctx context.Context, name string, change func(Se
 // settings would not be in what comes of that: only what acts on queries alone goes over, and not
 // where the task has settings of its own.
 func (e *Engine) mayChange(name string, old, new Settings) error {
-	for _, j := range e.tasks.unfinished(name) {
+	for _, j := range e.tasks.Unfinished(name) {
 		var q reembedRequest
-		if err := json.Unmarshal(j.resume, &q); err != nil || q.Settings != nil {
+		if err := json.Unmarshal(j.Resume, &q); err != nil || q.Settings != nil {
 			return fmt.Errorf("%w: collection %s is being re-embedded with other settings, which take the place of all that it has; change them when that is done", ErrTaskRunning, name)
 		}
-		if !reflect.DeepEqual(old.queriedAs(new), new) {
+		if !reflect.DeepEqual(old.WithQuerySettings(new), new) {
 			return fmt.Errorf("%w: collection %s is being re-embedded with its present settings, of which synonyms and weights of fields can be changed meanwhile; change others when that is done", ErrTaskRunning, name)
 		}
 	}
@@ -163,7 +164,7 @@ func changedSettings(old Settings, m ModelInfo, change func(Settings) (Settings,
 	if err := s.Validate(m.MaxTokens); err != nil {
 		return s, false, err
 	}
-	s = s.canonical()
+	s = s.Canonical()
 	return s, !reflect.DeepEqual(old, s), nil
 }
 
@@ -212,8 +213,8 @@ func (e *Engine) DropCollection(ctx context.Context, name string) error {
 	}
 	own, _ := c.NameOf(stored)
 	if len(c.AliasesOf(own)) == 0 {
-		for _, j := range e.tasks.unfinished(own) {
-			if err := j.end(ctx); err != nil {
+		for _, j := range e.tasks.Unfinished(own) {
+			if err := e.tasks.Cancel(ctx, j.Task); err != nil && !errors.Is(err, ErrTaskFinished) {
 				return err
 			}
 		}

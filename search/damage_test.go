@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"searchd/search"
+	"searchd/search/embedded"
 )
 
 // TestDamagedDocument searches a collection of which a document is damaged, and ingests it again.
@@ -93,7 +94,7 @@ func TestEncodeDamaged(t *testing.T) {
 	spoilVectors(t, dir, "a kitten sleeps")
 	var told []string
 	tell := func(text string) { told = append(told, text) }
-	if _, err := search.DropDamaged(t.Context(), dir, tell); err != nil || len(told) > 0 {
+	if _, err := embedded.DropDamaged(t.Context(), dir, tell); err != nil || len(told) > 0 {
 		t.Fatalf("DropDamaged = %v, dropped %q", err, told)
 	}
 	e = open(t, dir, &fakeEmbedder{})

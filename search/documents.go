@@ -161,8 +161,8 @@ func stored(d *backend.Document, r record) (*StoredDocument, error) {
 		return nil, fmt.Errorf("stored document %s: %w", d.ID, err)
 	}
 	s := &StoredDocument{ID: d.ID, Revision: d.Revision, Fields: d.Fields, Passages: make([]PassageHit, len(d.Passages)), Blocks: d.Blocks}
-	for i, p := range d.Passages {
-		s.Passages[i] = passageHit(parts, p)
+	for i, p := range passagesOf(parts, d) {
+		s.Passages[i] = passageHit(p)
 	}
 	return s, nil
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"sync"
 
@@ -18,6 +17,9 @@ import (
 	"searchd/search/catalog"
 	"searchd/search/embedded"
 	"searchd/search/inference"
+	"searchd/search/projection"
+	"searchd/search/snapshot"
+	"searchd/search/task"
 )
 
 // Options of [Open]. The zero value is the documented default.
@@ -45,13 +47,13 @@ type Engine struct {
 	inference *inference.Service
 	backend   backend.Backend
 	catalog   *catalog.Catalog
-	maps      mapCache
+	maps      projection.Cache
 	encodings *inference.Registry
 	analyses  sync.Map // *keyword.Analysis by language
-	tasks     *taskList
+	tasks     *task.List
 	notice    func(text string)
 	alarm     func(text string)
-	snapshots string // folder
+	snapshots snapshot.Folder
 	throttle  inference.Throttle
 	most      int             // collections
 	single    *inference.Pace // of ingests of one document
@@ -85,7 +87,6 @@ func OpenContext(ctx context.Context, dir string, o Options) (*Engine, error) {
 	if e.alarm = o.Alarm; e.alarm == nil {
 		e.alarm = e.notice
 	}
-	e.snapshots = filepath.Join(dir, snapshotFolder)
 	load, source, embedder := o.Load, inference.SourceOf(o.Model), o.Embedder
 	if embedder != nil {
 		source = embedder.Model().Name
@@ -109,6 +110,7 @@ func OpenContext(ctx context.Context, dir string, o Options) (*Engine, error) {
 			return nil, err
 		}
 	}
+	e.snapshots = snapshot.Folder{Dir: filepath.Join(dir, "snapshots"), Backup: e.backend.Backup, Verify: embedded.VerifyBackup}
 	if err := e.openNames(ctx, o.NoTasks); err != nil {
 		return nil, errors.Join(err, e.backend.Close())
 	}
@@ -133,16 +135,16 @@ func (e *Engine) openNames(ctx context.Context, noTasks bool) (err error) {
 	if err := e.openEncodings(ctx, e.catalog); err != nil {
 		return err
 	}
-	var open []taskRecord
-	if e.tasks, open, err = openTasks(ctx, e.backend, e.alarm); err != nil {
+	var open []task.Record
+	if e.tasks, open, err = task.Open(ctx, e.backend, e.alarm); err != nil {
 		return err
 	}
 	if noTasks {
 		return nil
 	}
-	e.removeParts()
+	e.snapshots.RemoveParts()
 	if err := e.resume(ctx, open); err != nil {
-		e.tasks.close()
+		e.tasks.Close()
 		return err
 	}
 	return nil
@@ -152,7 +154,7 @@ func (e *Engine) openNames(ctx context.Context, noTasks bool) (err error) {
 // way is completed or returns [ErrClosed], which is what later ones return that need the folder. A
 // second Close does nothing.
 func (e *Engine) Close() error {
-	e.tasks.close() // while the engine answers: a task must not take its end for a failure
+	e.tasks.Close() // while the engine answers: a task must not take its end for a failure
 	e.mu.Lock()
 	closed := e.mu.closed
 	e.mu.closed = true
@@ -176,26 +178,9 @@ func (e *Engine) running() error {
 	return nil
 }
 
-// ReadOnly returns nil while writes are taken. After a failed commit it returns [ErrReadOnly] with
-// its cause; searches go on.
-func (e *Engine) ReadOnly() error {
-	s, err := e.backend.Stats(context.Background(), backend.StatsRequest{})
-	if err != nil || s.ReadOnly == "" {
-		return nil
-	}
-	return fmt.Errorf("%w: %s", ErrReadOnly, s.ReadOnly)
-}
-
 // Inference returns what answers requests for vectors, tokens and scores with the engine's
 // checkpoints. It lives as long as the engine.
 func (e *Engine) Inference() *inference.Service { return e.inference }
-
-// Check looks for faults: differences between what is stored and what is indexed; with deep also
-// every stored byte.
-func (e *Engine) Check(ctx context.Context, deep bool) ([]backend.Problem, error) {
-	found, err := e.backend.Check(ctx, backend.CheckRequest{Deep: deep})
-	return found.Problems, err
-}
 
 // openToWrite is open for a writer: until done is called, no other generation takes the
 // collection's place.

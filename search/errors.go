@@ -5,6 +5,8 @@ import (
 
 	"searchd/search/backend"
 	"searchd/search/fault"
+	"searchd/search/snapshot"
+	"searchd/search/task"
 )
 
 // Errors that callers tell apart with [errors.Is]. The text of a returned error names the thing
@@ -15,11 +17,11 @@ var (
 	ErrCollectionExists   = backend.ErrCollectionExists
 	ErrTooManyCollections = errors.New("too many collections")
 	ErrAliasNotFound      = errors.New("alias not found")
-	ErrSnapshotNotFound   = errors.New("snapshot not found")
-	ErrTooManySnapshots   = errors.New("too many snapshots")
-	ErrTaskNotFound       = errors.New("task not found")
-	ErrTaskFinished       = errors.New("task has ended")
-	ErrTaskRunning        = errors.New("task under way") // another one works on the same thing
+	ErrSnapshotNotFound   = snapshot.ErrNotFound
+	ErrTooManySnapshots   = snapshot.ErrTooMany
+	ErrTaskNotFound       = task.ErrNotFound
+	ErrTaskFinished       = task.ErrFinished
+	ErrTaskRunning        = task.ErrRunning // another one works on the same collection
 	ErrAliased            = errors.New("collection has an alias")
 	ErrDocumentNotFound   = backend.ErrDocumentNotFound
 	ErrConflict           = errors.New("revision conflict") // the document's revision is not the expected one

@@ -100,7 +100,7 @@ func (s *search) explainPlace(ctx context.Context, id string) (*Explanation, err
 		return nil, fmt.Errorf("%w: %s", ErrDocumentNotFound, id)
 	}
 	x.Hit = s.hits[0]
-	if s.plan.text.differs() {
+	if s.plan.text.Differs() {
 		x.Query = &s.plan.text
 	}
 	x.TimingsMS, x.Degraded, x.Degrade = s.timings, s.degraded != "", s.degraded

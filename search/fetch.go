@@ -1,13 +1,13 @@
 package search
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"searchd/search/backend"
+	"searchd/search/highlight"
 	"searchd/search/mapping"
 )
 
@@ -22,7 +22,7 @@ func (s *search) fetch(ctx context.Context) error {
 	if len(refs) == 0 {
 		return nil
 	}
-	ch, err := s.chooser(ctx)
+	show, err := s.shower(ctx)
 	if err != nil {
 		return err
 	}
@@ -40,7 +40,7 @@ func (s *search) fetch(ctx context.Context) error {
 			if have.Cosines != nil {
 				cosines = have.Cosines[i]
 			}
-			h, err := s.hit(ctx, page[i], d, cosines, ch)
+			h, err := s.hit(ctx, page[i], d, cosines, show)
 			if err != nil {
 				return err
 			}
@@ -65,7 +65,7 @@ func (s *search) shown(refs []backend.Ref) backend.FetchRequest {
 }
 
 // hit makes one hit.
-func (s *search) hit(ctx context.Context, c candidate, d *backend.Document, cosines []float64, ch *chooser) (Hit, error) {
+func (s *search) hit(ctx context.Context, c candidate, d *backend.Document, cosines []float64, show shower) (Hit, error) {
 	h := Hit{ID: d.ID, Score: c.score, Passages: []PassageHit{}, Group: c.group}
 	parts, err := s.record.Settings.Fields.SplitStored(d.Fields)
 	if err != nil {
@@ -74,33 +74,30 @@ func (s *search) hit(ctx context.Context, c candidate, d *backend.Document, cosi
 	if h.Document, err = returned(d.Fields, s.plan.ReturnFields, s.plan.OmitFields); err != nil {
 		return h, err
 	}
-	var texts []PassageHit
-	for _, p := range d.Passages {
-		texts = append(texts, passageHit(parts, p))
+	texts := passagesOf(parts, d)
+	if show.marker != nil {
+		show.marker.Next()
 	}
-	m := ch.marks
-	ch.words.next()
-	m.next()
-	best, err := ch.choose(ctx, c.ref, parts, texts, cosines)
+	best, err := show.chooser.Choose(ctx, c.ref, parts, texts, cosines, s.plan.passages)
 	if err != nil {
 		return h, err
 	}
 	for _, i := range best {
-		p := texts[i]
+		p := passageHit(texts[i])
 		if len(cosines) == len(texts) {
 			p.Score = &cosines[i]
 		}
-		if m != nil {
-			p.Marked = m.mark(parts, p)
+		if s.plan.highlight {
+			p.Marked = show.marker.Mark(parts, texts[i])
 		}
 		if s.plan.Sentences {
 			p.column = column(parts, p)
 		}
 		h.Passages = append(h.Passages, p)
 	}
-	if m != nil {
+	if s.plan.highlight {
 		for _, f := range slices.Concat(parts.Text, parts.Words) {
-			if snippets := m.snippets(f.Text); len(snippets) > 0 {
+			if snippets := show.marker.Snippets(f.Text); len(snippets) > 0 {
 				if h.Highlights == nil {
 					h.Highlights = map[string][]string{}
 				}
@@ -116,9 +113,93 @@ func (s *search) hit(ctx context.Context, c candidate, d *backend.Document, cosi
 	return h, nil
 }
 
-// passageHit returns a passage with its text.
-func passageHit(parts mapping.Parts, p backend.Passage) PassageHit {
-	return PassageHit{Field: p.Field, Start: p.Start, End: p.End, Text: p.In(parts)}
+// shower chooses and marks the passages of hits.
+type shower struct {
+	chooser highlight.Chooser
+	marker  *highlight.Marker // nil where it is not needed
+}
+
+// shower returns what shows the passages of hits. Words take part in the choice unless the search
+// is semantic and has no phrases.
+func (s *search) shower(ctx context.Context) (out shower, err error) {
+	alpha := 0.5
+	switch {
+	case s.plan.Mode == Semantic:
+		alpha = 1
+	case s.plan.Alpha != nil:
+		alpha = *s.plan.Alpha
+	}
+	out.chooser = highlight.Chooser{Phrases: highlight.Phrases(s.analysis, s.plan.text.Phrases), Terms: s.wordTerms, Alpha: alpha, Likeness: s.fuser().likeness}
+	byWords := s.plan.Mode != Semantic || len(out.chooser.Phrases) > 0
+	if !byWords && !s.plan.highlight {
+		return out, nil
+	}
+	expansions, err := s.expansions(ctx)
+	if err != nil {
+		return out, err
+	}
+	out.marker = highlight.NewMarker(s.analysis, s.plan.words.Text, expansions)
+	if byWords {
+		out.chooser.Marker = out.marker
+	}
+	return out, nil
+}
+
+// expanded is what the words of a text are expanded to.
+type expanded struct {
+	text string
+	as   []backend.Expansion
+}
+
+// expansions returns what the query's words, as corrected so far, are expanded to.
+func (s *search) expansions(ctx context.Context) ([]backend.Expansion, error) {
+	if e := s.expanded; e != nil && e.text == s.plan.words.Text {
+		return e.as, nil
+	}
+	if s.plan.words.Text == "" {
+		return nil, nil
+	}
+	have, err := s.engine.backend.Suggest(ctx, backend.SuggestRequest{Collection: s.collection, Expand: &s.plan.words})
+	if err == nil {
+		s.expanded = &expanded{s.plan.words.Text, have.Expansions}
+	}
+	return have.Expansions, err
+}
+
+// wordTerms returns each term's share of a document's BM25. The first call also looks up those of
+// the other documents of the page.
+func (s *search) wordTerms(ctx context.Context, ref backend.Ref) ([]backend.TermScore, error) {
+	if terms, ok := s.terms[ref]; ok {
+		return terms, nil
+	}
+	refs := []backend.Ref{ref}
+	for _, c := range s.page {
+		if c.ref != ref {
+			refs = append(refs, c.ref)
+		}
+	}
+	have, err := s.engine.backend.Fetch(ctx, backend.FetchRequest{Collection: s.collection, Refs: refs, Words: &s.plan.words, Terms: backend.AllTerms})
+	if err != nil {
+		return nil, err
+	}
+	s.terms = make(map[backend.Ref][]backend.TermScore, len(refs))
+	for i, ref := range refs {
+		s.terms[ref] = have.Terms[i]
+	}
+	return have.Terms[0], nil
+}
+
+// passagesOf returns the passages of a document.
+func passagesOf(parts mapping.Parts, d *backend.Document) []highlight.Passage {
+	out := make([]highlight.Passage, len(d.Passages))
+	for i, p := range d.Passages {
+		out[i] = highlight.PassageOf(parts, p)
+	}
+	return out
+}
+
+func passageHit(p highlight.Passage) PassageHit {
+	return PassageHit{Field: p.Field, Start: p.Start, End: p.End, Text: p.Text}
 }
 
 // column returns how many runes of its line stand before a passage.
@@ -129,19 +210,6 @@ func column(parts mapping.Parts, p PassageHit) int {
 	}
 	before := f.Text[:p.Start]
 	return utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:])
-}
-
-// bestPassages returns the positions of the n best passages, best first: by cosine where there are
-// cosines; equal ones in the order of the text.
-func bestPassages(texts []PassageHit, cosines []float64, n int) []int {
-	order := make([]int, len(texts))
-	for i := range order {
-		order[i] = i
-	}
-	if len(cosines) == len(texts) {
-		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(cosines[b], cosines[a]) })
-	}
-	return order[:min(n, len(order))]
 }
 
 // explain says how a candidate's score came about.

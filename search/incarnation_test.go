@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"searchd/search"
+	"searchd/search/embedded"
 )
 
 // TestIncarnation holds on to a collection through everything that leaves its documents, and to
@@ -43,7 +44,7 @@ func TestIncarnation(t *testing.T) {
 	seen := map[string]bool{was: true}
 	for range 2 {
 		to := t.TempDir()
-		if err := search.Restore(t.Context(), bytes.NewReader(backup.Bytes()), to); err != nil {
+		if err := embedded.Restore(t.Context(), bytes.NewReader(backup.Bytes()), to, nil); err != nil {
 			t.Fatal(err)
 		}
 		restored := open(t, to, &fakeEmbedder{})

@@ -63,7 +63,7 @@ func (e *Engine) Ingest(ctx context.Context, collection string, docs []Document)
 		if done = at; err != nil {
 			return results[:done], err
 		}
-		go func() { committed <- protected(func() error { return in.apply(ctx, items, part) }) }()
+		go func() { committed <- fault.Protect(func() error { return in.apply(ctx, items, part) }) }()
 		at += n
 	}
 	if err := <-committed; err != nil {

@@ -152,13 +152,3 @@ func startsInWord(text string) bool {
 	r, _ := utf8.DecodeRuneInString(text)
 	return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r)
 }
-
-// title returns the whole title over the text of a passage; "" where the text begins with it, or
-// passages are encoded without.
-func (r record) title(over, text string) string {
-	title := strings.TrimSpace(over)
-	if r.Settings.Passages.NoTitle || strings.HasPrefix(text, title) {
-		return ""
-	}
-	return title
-}

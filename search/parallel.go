@@ -1,8 +1,9 @@
 package search
 
 import (
-	"fmt"
 	"sync"
+
+	"searchd/search/fault"
 )
 
 // sideBySide makes two calls at once, the first in the goroutine of the caller, waits for both, and
@@ -12,21 +13,11 @@ func sideBySide(first, second func() error) error {
 	var secondErr error
 	var wg sync.WaitGroup
 	defer wg.Wait() // also where the first panics
-	wg.Go(func() { secondErr = protected(second) })
+	wg.Go(func() { secondErr = fault.Protect(second) })
 	err := first()
 	wg.Wait()
 	if err == nil {
 		err = secondErr
 	}
 	return err
-}
-
-// protected makes a panic of f an error.
-func protected(f func() error) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("panic: %v", v)
-		}
-	}()
-	return f()
 }

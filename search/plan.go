@@ -10,7 +10,11 @@ import (
 	"searchd/search/backend"
 	"searchd/search/fault"
 	"searchd/search/mapping"
+	"searchd/search/querytext"
 )
+
+// maxOperators is the largest number of phrases and exclusions of one query.
+const maxOperators = 32
 
 // plan is a checked query with every default filled in.
 type plan struct {
@@ -94,7 +98,7 @@ func (p *plan) checkText(wrong *fault.Fields) {
 	}
 	oneOf(wrong, "spelling", &p.Spelling, Corrected, Exact)
 	if p.text = (QueryText{Text: p.Q}); p.Syntax != Plain {
-		p.text = ParseQueryText(p.Q)
+		p.text = querytext.Parse(p.Q)
 	}
 	if n := len(p.text.Phrases) + len(p.text.Without); n > maxOperators {
 		wrong.Add("q", p.Q, fmt.Sprintf("at most %d phrases and exclusions, not %d; syntax plain takes quotes and minus signs as they are", maxOperators, n))

@@ -2,6 +2,7 @@ package search
 
 import (
 	"encoding/json"
+	"searchd/search/querytext"
 	"time"
 )
 
@@ -191,3 +192,31 @@ type FusionExplain struct {
 	Alpha  float64 `json:"alpha"`
 	Window int     `json:"window"`
 }
+
+// Syntax says how the text of a query is read.
+type Syntax string
+
+// The syntaxes. The empty Syntax is Operators.
+const (
+	Operators Syntax = "operators" // phrases and exclusions, see [QueryText]
+	Plain     Syntax = "plain"     // words alone: a text that nobody typed into a search box
+)
+
+// QueryText is a parsed query.
+type QueryText = querytext.Text
+
+// Respelling is a word of a query that was read as another.
+type Respelling = querytext.Respelling
+
+// ParseQueryText parses a query.
+func ParseQueryText(q string) QueryText { return querytext.Parse(q) }
+
+// Spelling says what becomes of words of a query that no document has. The empty Spelling is
+// Corrected, with [Plain] Exact.
+type Spelling string
+
+// The spellings.
+const (
+	Corrected Spelling = "corrected" // such a word is read as one of the documents that is spelled much like it, see [Respelling]
+	Exact     Spelling = "exact"     // every word is taken as it stands
+)

@@ -11,6 +11,7 @@ import (
 	"searchd/search/backend"
 	"searchd/search/catalog"
 	"searchd/search/inference"
+	"searchd/search/task"
 )
 
 // ReembedOptions say how a collection is built anew.
@@ -75,7 +76,7 @@ func (e *Engine) Reembed(ctx context.Context, collection string, o ReembedOption
 	}
 	name, _ := e.catalog.NameOf(c.Name)
 	if o.Settings != nil {
-		s := o.Settings.canonical()
+		s := o.Settings.Canonical()
 		o.Settings = &s
 	}
 	q := reembedRequest{ReembedOptions: o, Source: inference.SourceOf(o.Model)}
@@ -106,14 +107,14 @@ func (e *Engine) Reembed(ctx context.Context, collection string, o ReembedOption
 	if q.Next, err = e.nextGeneration(ctx, name, c.Name); err != nil {
 		return Task{}, err
 	}
-	t, err := newTask(TaskReembed, name, o, q)
+	t, err := task.New(TaskReembed, name, o, q)
 	if err != nil {
 		return t.Task, err
 	}
 	if collection != name {
 		t.Alias = collection
 	}
-	return e.tasks.start(ctx, t, e.reembedding(name, q, enc))
+	return e.tasks.Start(ctx, t, e.reembedding(name, q, enc))
 }
 
 // nextGeneration returns a stored name that is not in use.
@@ -129,13 +130,13 @@ func (e *Engine) nextGeneration(ctx context.Context, name, stored string) (strin
 }
 
 // reembedding returns the work of one re-embedding.
-func (e *Engine) reembedding(name string, q reembedRequest, enc *inference.Encoding) work {
+func (e *Engine) reembedding(name string, q reembedRequest, enc *inference.Encoding) task.Work {
 	return func(ctx context.Context, report func(done, total int64)) (any, error) {
 		r := &reembedding{engine: e, name: name, q: q, enc: enc, report: report}
 		result, err := r.run(ctx)
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), tidyWithin)
 		defer cancel()
-		if err != nil && !errors.Is(context.Cause(ctx), errShutdown) && r.next.Name != "" {
+		if err != nil && !errors.Is(context.Cause(ctx), task.ErrShutdown) && r.next.Name != "" {
 			err = errors.Join(err, e.dropReplaced(last, r.next.Name))
 		}
 		e.trim(last)
@@ -271,7 +272,7 @@ func (r *reembedding) complete(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		r.record.Settings = r.record.Settings.queriedAs(now.Settings)
+		r.record.Settings = r.record.Settings.WithQuerySettings(now.Settings)
 	}
 	config, err := r.record.config()
 	if err != nil {

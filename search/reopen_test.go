@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"searchd/search"
+	"searchd/search/embedded"
 )
 
 // answers are the hits of some queries: what reopening must not change.
@@ -61,7 +62,7 @@ func TestReopen(t *testing.T) {
 			}
 		}},
 		{"set aside on purpose", func() {
-			if to, err := search.SetAsideIndexes(dir); err != nil || to == "" {
+			if to, err := embedded.QuarantineIndexes(dir); err != nil || to == "" {
 				t.Errorf("SetAsideIndexes = %q, %v", to, err)
 			}
 		}},

@@ -10,12 +10,13 @@ import (
 
 	"searchd/search/backend"
 	"searchd/search/inference"
+	"searchd/search/task"
 )
 
 // dropLater drops a generation that has been replaced, when the requests that began with it have
 // had time to end. Closing the engine does not wait: the next opening drops what no name leads to.
 func (e *Engine) dropLater(stored string) {
-	e.tasks.beside(func(closing context.Context) {
+	e.tasks.Background(func(closing context.Context) {
 		select {
 		case <-time.After(reembedGrace):
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(closing), tidyWithin)
@@ -56,11 +57,11 @@ func (e *Engine) drop(ctx context.Context, stored string) error {
 
 // resume goes on with the tasks that an earlier run of the program did not finish, gives up those
 // that cannot, and drops the generations that neither a name nor a task leads to.
-func (e *Engine) resume(ctx context.Context, open []taskRecord) error {
+func (e *Engine) resume(ctx context.Context, open []task.Record) error {
 	building := map[string]bool{}
 	for _, t := range open {
 		if t.Kind != TaskReembed {
-			e.tasks.giveUp(t.ID, interrupted)
+			e.tasks.Interrupt(t.ID, interrupted)
 			continue
 		}
 		var q reembedRequest
@@ -70,13 +71,13 @@ func (e *Engine) resume(ctx context.Context, open []taskRecord) error {
 			enc, err = e.encodings.Open(q.Source, q.Precision, q.Info.Pooling)
 		}
 		if err == nil {
-			_, err = e.tasks.start(ctx, t, e.reembedding(t.Collection, q, enc))
+			_, err = e.tasks.Start(ctx, t, e.reembedding(t.Collection, q, enc))
 		}
 		if ctx.Err() != nil {
 			return errors.Join(err, ctx.Err()) // the next opening goes on
 		}
 		if err != nil {
-			e.tasks.giveUp(t.ID, "cannot go on after the program ended: "+err.Error())
+			e.tasks.Interrupt(t.ID, "cannot go on after the program ended: "+err.Error())
 			continue
 		}
 		building[q.Next] = true

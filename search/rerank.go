@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"searchd/search/backend"
+	"searchd/search/highlight"
 	"searchd/search/mapping"
 	"searchd/search/passage"
 )
@@ -69,14 +70,12 @@ func (s *search) pairs(ctx context.Context) (pairs [][2]string, at []int, err er
 	if err != nil {
 		return nil, nil, err
 	}
-	var m *marker
-	var phrases []phrase
+	show := shower{}
 	if s.vector == nil {
 		cosines = make([][]float64, len(refs))
-		if m, err = s.newMarker(ctx); err != nil {
+		if show, err = s.shower(ctx); err != nil {
 			return nil, nil, err
 		}
-		phrases = s.phrases()
 	}
 	for i, d := range docs {
 		if d == nil {
@@ -86,16 +85,13 @@ func (s *search) pairs(ctx context.Context) (pairs [][2]string, at []int, err er
 		if err != nil {
 			return nil, nil, err
 		}
-		var texts []PassageHit
-		for _, p := range d.Passages {
-			texts = append(texts, passageHit(parts, p))
+		texts := passagesOf(parts, d)
+		if show.marker != nil {
+			show.marker.Next()
 		}
-		m.next()
-		best := bestPassages(texts, cosines[i], 1)
-		if m != nil && len(texts) > 1 {
-			if best, err = s.covering(ctx, m, phrases, refs[i], parts, texts, 1); err != nil {
-				return nil, nil, err
-			}
+		best, err := show.chooser.Choose(ctx, refs[i], parts, texts, cosines[i], 1)
+		if err != nil {
+			return nil, nil, err
 		}
 		switch {
 		case len(best) > 0:
@@ -126,6 +122,6 @@ func aside(parts mapping.Parts) string {
 // titled returns a passage behind its document's title, as ingest encodes it: a long title is cut,
 // so that it does not push the passage out of what the cross-encoder takes. Tokens are counted by
 // the checkpoint of the search, which in keyword mode may be another than the collection's.
-func (s *search) titled(parts mapping.Parts, p PassageHit) string {
+func (s *search) titled(parts mapping.Parts, p highlight.Passage) string {
 	return behindTitle(s.record.encodedTitle(parts.TitleOver(p.Field), s.encoding.Embedder.CountTokens), p.Text)
 }

@@ -8,6 +8,7 @@ import (
 	"searchd/search"
 	"searchd/search/backend"
 	"searchd/search/embedded"
+	"searchd/search/projection"
 )
 
 // onePage answers one document at a time, as a backend does of documents that are large enough.
@@ -38,7 +39,7 @@ func TestShortPages(t *testing.T) {
 		Search  string
 		Similar string
 		Spelled string
-		Points  []search.MapPoint
+		Points  []projection.Point
 		Looks   string
 		Deleted search.Deletion
 		Rest    []string

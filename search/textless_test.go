@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"searchd/search"
+	"searchd/search/embedded"
 )
 
 // catalogue is a shelf of goods, of which only the lamp has a text.
@@ -251,16 +252,16 @@ func TestTextlessFolder(t *testing.T) {
 			t.Fatal(err)
 		}
 		closed()
-		if _, _, err := search.Compact(t.Context(), dir); err != nil {
+		if _, _, err := embedded.Compact(t.Context(), dir); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := search.SetAsideIndexes(dir); err != nil {
+		if _, err := embedded.QuarantineIndexes(dir); err != nil {
 			t.Fatal(err)
 		}
 		reopen("compacted, indexes made anew")
 		closed()
 		dir = filepath.Join(t.TempDir(), "restored")
-		if err := search.Restore(t.Context(), &backup, dir); err != nil {
+		if err := embedded.Restore(t.Context(), &backup, dir, nil); err != nil {
 			t.Fatal(err)
 		}
 		reopen("restored")

@@ -16,7 +16,7 @@ import (
 	"searchd/cmd/internal/command"
 	"searchd/cmd/internal/progress"
 	"searchd/internal/disk"
-	"searchd/search"
+	"searchd/search/embedded"
 )
 
 func newBackupCommand() *cobra.Command {
@@ -49,7 +49,7 @@ value is printed, and the exit code is 1; such a file can only be restored with 
 				return errNoData
 			}
 			write = func(w io.Writer) (int64, error) {
-				n, err := search.BackupFolder(cmd.Context(), f.data, w)
+				n, err := embedded.BackupFolder(cmd.Context(), f.data, w)
 				return n, f.notOpened(err)
 			}
 		}
@@ -85,7 +85,7 @@ func writeNew(cmd *cobra.Command, path string, write func(io.Writer) (int64, err
 		return n, err
 	}
 	stop = progress.Doing(cmd.ErrOrStderr(), "reading it again").Stop
-	damage, err := search.VerifyBackup(cmd.Context(), part)
+	damage, err := embedded.VerifyBackup(cmd.Context(), part)
 	stop()
 	if err != nil {
 		return n, fmt.Errorf("the backup cannot be restored: %w", err)
@@ -127,7 +127,7 @@ func listDamage(cmd *cobra.Command, damage []string) {
 // verifyBackup reads a backup.
 func verifyBackup(cmd *cobra.Command, path string) error {
 	stop := progress.Doing(cmd.ErrOrStderr(), "reading "+path).Stop
-	damage, err := search.VerifyBackup(cmd.Context(), path)
+	damage, err := embedded.VerifyBackup(cmd.Context(), path)
 	stop()
 	if err != nil {
 		return err
@@ -273,10 +273,10 @@ such value is printed, and the exit code is 1; "searchd check --repair --drop-da
 		stop := progress.Show(cmd.ErrOrStderr(), moved(file, "restored")).Stop
 		defer stop()
 		if !damaged {
-			return search.Restore(cmd.Context(), file, data)
+			return embedded.Restore(cmd.Context(), file, data, nil)
 		}
 		n := 0
-		err = search.RestoreDamaged(cmd.Context(), file, data, func(text string) {
+		err = embedded.Restore(cmd.Context(), file, data, func(text string) {
 			n++
 			fmt.Fprintln(cmd.OutOrStdout(), text)
 		})

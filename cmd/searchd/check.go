@@ -9,6 +9,7 @@ import (
 	"searchd/cmd/internal/command"
 	"searchd/cmd/internal/progress"
 	"searchd/search"
+	"searchd/search/embedded"
 )
 
 func newCheckCommand() *cobra.Command {
@@ -34,7 +35,7 @@ again. If the page of the last commit is damaged, so that nothing opens, it roll
 			return errors.New("--drop-damaged deletes documents: give it together with --repair")
 		}
 		if drop {
-			switch done, err := search.RollBack(f.data); {
+			switch done, err := embedded.RollBack(f.data); {
 			case err != nil:
 				return err
 			case done:
@@ -54,10 +55,10 @@ again. If the page of the last commit is damaged, so that nothing opens, it roll
 				"restore a backup, or give --repair --drop-damaged: it encodes documents with a damaged vector again, and deletes the others named above")
 			return command.ErrSome
 		}
-		setAside := search.SetAsideIndexes
+		setAside := embedded.QuarantineIndexes
 		if drop {
 			setAside = func(dir string) (string, error) {
-				return search.DropDamaged(cmd.Context(), dir, func(text string) { fmt.Fprintf(cmd.OutOrStdout(), "deleted: %s\n", text) })
+				return embedded.DropDamaged(cmd.Context(), dir, func(text string) { fmt.Fprintf(cmd.OutOrStdout(), "deleted: %s\n", text) })
 			}
 		}
 		to, err := setAside(f.data)

@@ -9,7 +9,7 @@ import (
 	"searchd/cmd/internal/command"
 	"searchd/cmd/internal/progress"
 	"searchd/internal/settings"
-	"searchd/search"
+	"searchd/search/embedded"
 	"searchd/store"
 )
 
@@ -29,7 +29,7 @@ deleted texts. Indexes and snapshots do not change.`,
 			return errNoData
 		}
 		stop := progress.Doing(cmd.ErrOrStderr(), "compacting "+data).Stop
-		before, after, err := search.Compact(cmd.Context(), data)
+		before, after, err := embedded.Compact(cmd.Context(), data)
 		stop()
 		if errors.Is(err, store.ErrLocked) {
 			return fmt.Errorf("%w; one program at a time: if it is a server, stop it first", err)

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"searchd/search"
+	"searchd/search/embedded"
 )
 
 // TestCompactCommand compacts a folder that much was deleted from: it is smaller, holds nothing of
@@ -54,7 +55,7 @@ func TestCompactCommand(t *testing.T) {
 	}
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
-	if _, _, err := search.Compact(stopped, dir); !errors.Is(err, context.Canceled) || !bytes.Equal(read(), before) {
+	if _, _, err := embedded.Compact(stopped, dir); !errors.Is(err, context.Canceled) || !bytes.Equal(read(), before) {
 		t.Errorf("interrupted: %v, want the file as it was", err)
 	}
 	out := mustCommand(t, "compact", "--data", dir)

@@ -21,7 +21,7 @@ import (
 	"searchd/client"
 	"searchd/cmd/internal/command"
 	"searchd/internal/terminal"
-	"searchd/search"
+	"searchd/search/embedded"
 )
 
 func newKeysCommand() *cobra.Command {
@@ -64,7 +64,7 @@ func (f *keysFlags) with(mustExist bool, fn func(keyring) error) error {
 		}
 		return fn(remoteKeys{c})
 	}
-	vault, err := search.OpenVault(f.data, mustExist)
+	vault, err := embedded.OpenVault(f.data, mustExist)
 	if err != nil {
 		return fmt.Errorf("%w; for a running server use --server URL", err)
 	}

@@ -137,10 +137,10 @@ func hasReason(call *ast.CallExpr) bool {
 	return !ok || len(lit.Value) > len(`""`)
 }
 
-// callLong are the packages whose structs may hold a context because they live no longer than the
-// call that it came with: a transaction of the store, a write that waits in its queue, a text that
-// waits for a batch.
-var callLong = map[string]bool{"store": true, "search": true}
+// callLong are the packages whose structs may hold a context: that of the call to which a
+// transaction of the store or a waiting write belongs, and in search/task one that ends with the
+// program.
+var callLong = map[string]bool{"store": true, "search/task": true}
 
 func storedContext(f *file) (out []string) {
 	if callLong[f.pkg()] {

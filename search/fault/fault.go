@@ -18,6 +18,16 @@ var (
 	ErrModelMismatch = errors.New("model mismatch") // the collection was built with another checkpoint
 )
 
+// Protect calls f and returns a panic of it as an error.
+func Protect(f func() error) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("panic: %v", v)
+		}
+	}()
+	return f()
+}
+
 // FieldError says which field of a request is wrong, its value, and what is allowed. It matches
 // [ErrInvalid].
 type FieldError struct {

@@ -1,4 +1,4 @@
-package search
+package highlight
 
 import (
 	"math/rand/v2"
@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"searchd/index/keyword"
+	"searchd/search/backend"
 	"searchd/search/passage"
 )
 
@@ -15,23 +17,16 @@ func TestPassageOfField(t *testing.T) {
 	words := []string{"cash wifi reserves", "wifi", "wi-fi", "WiFi", "the", "U.K.", "cash", "Cash,", "reserves", "os.path.join", "現金準備", "C++", "(cash", "a\u00a0b", "é", "1,000", "cash-reserves/1000", "\u200bcash"}
 	gaps := []string{" ", "\n\n", "\t", " ", "", "\u00a0", "\u3000"}
 	for _, language := range []string{"en", "cjk", "de", "standard"} {
-		e, err := Open(t.TempDir(), Options{Embedder: &slowEmbedder{}})
+		a, err := keyword.NewAnalysis(language)
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer e.Close()
-		if _, err := e.CreateCollection(t.Context(), "docs", Settings{Language: language, Synonyms: []string{"money, cash wifi reserves"}}); err != nil {
-			t.Fatal(err)
+		synonym := backend.Expansion{End: len("money"), Name: "money", Alternatives: []backend.Alternative{{Text: "cash wifi reserves"}}}
+		for _, token := range a.Occurrences("cash wifi reserves", nil) {
+			synonym.Alternatives[0].Terms = append(synonym.Alternatives[0].Terms, backend.Token(token))
 		}
-		for _, q := range []string{"cash 現金 reserve wifi C++ 1000 uk é", "money wifi"} {
-			s, err := e.newSearch(t.Context(), "docs", Query{Q: q, Mode: Keyword})
-			if err != nil {
-				t.Fatal(err)
-			}
-			m, err := s.marker(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+		for q, expansions := range map[string][]backend.Expansion{"cash 現金 reserve wifi C++ 1000 uk é": nil, "money wifi": {synonym}} {
+			m := NewMarker(a, q, expansions)
 			r, some := rand.New(rand.NewPCG(1, 2)), false
 			for i := range 40 {
 				var b strings.Builder
@@ -42,7 +37,7 @@ func TestPassageOfField(t *testing.T) {
 				if i == 0 {
 					text = strings.Repeat("x ", analysedBytes/2-20) + text
 				}
-				m.next()
+				m.Next()
 				for range 250 {
 					start := passage.RuneEnd(text, r.IntN(len(text)+1))
 					if len(text) > analysedBytes {
@@ -50,7 +45,7 @@ func TestPassageOfField(t *testing.T) {
 					}
 					end := passage.RuneEnd(text, start+r.IntN(len(text)-start+1))
 					got := m.passage(text, start, end)
-					delete(m.known, text[start:end])
+					delete(m.cached, text[start:end])
 					want := m.found(text[start:end])
 					for i := range got {
 						got[i].Position = 0

@@ -1,4 +1,4 @@
-package search
+package settings
 
 import (
 	"bytes"
@@ -17,36 +17,34 @@ import (
 	"searchd/search/mapping"
 )
 
-// reconfiguration is a change of the settings of a collection in its place. What may change while
-// it holds documents:
+// Change is a change of the settings of a collection in place. While it holds documents these can
+// change:
 //
 //  1. index.ef_search, index.target_recall, index.quantize, synonyms and the weights of fields:
-//     they act when a query is answered, or on a graph that is made again.
-//  2. The type of a field, or whether it has an entry at all, where that changes no document: where
-//     none has the field yet, or those that have it are treated as before. The indexes cannot tell,
-//     as stored fields are in none of them: the documents are read from the store, while the
-//     collection's writers wait, and those that may have the field are taken apart by both
-//     mappings.
-//  3. Nothing else: language, passages, index.m and index.ef_construction are in every passage or
-//     index.
-type reconfiguration struct {
-	engine     *Engine
-	collection backend.Collection
-	old, new   Settings
+//     they take effect when a query is answered, or on a graph that is rebuilt.
+//  2. The type of a field, or whether it has an entry, if no document has the field yet or those
+//     that have it are treated as before. Stored fields are in no index, so the documents are read
+//     from the store and split by both mappings, while writers wait.
+//  3. Nothing else: language, passages, index.m and index.ef_construction are part of every passage
+//     or index.
+type Change struct {
+	Backend    backend.Backend
+	Collection backend.Collection
+	Old, New   Settings
 }
 
-// reconfigurePage is how many documents are read at a time.
-const reconfigurePage = 500
+// pageSize is how many documents are read at a time.
+const pageSize = 500
 
 // retyped names the fields whose type differs, sorted; one without an entry has the type "".
-func (r *reconfiguration) retyped() (names []string) {
-	all := maps.Clone(r.old.Fields)
+func (c Change) retyped() (names []string) {
+	all := maps.Clone(c.Old.Fields)
 	if all == nil {
 		all = mapping.Mapping{}
 	}
-	maps.Copy(all, r.new.Fields)
+	maps.Copy(all, c.New.Fields)
 	for name := range all {
-		if r.old.Fields[name].Type != r.new.Fields[name].Type {
+		if c.Old.Fields[name].Type != c.New.Fields[name].Type {
 			names = append(names, name)
 		}
 	}
@@ -54,13 +52,13 @@ func (r *reconfiguration) retyped() (names []string) {
 	return names
 }
 
-// check names every setting that cannot change in place.
-func (r *reconfiguration) check(ctx context.Context) error {
-	if r.collection.Documents == 0 {
+// Check reports every setting that cannot change in place.
+func (c Change) Check(ctx context.Context) error {
+	if c.Collection.Documents == 0 {
 		return nil
 	}
 	var wrong fault.Fields
-	o, n := r.old, r.new
+	o, n := c.Old, c.New
 	for _, s := range []struct {
 		field    string
 		old, new any
@@ -72,17 +70,17 @@ func (r *reconfiguration) check(ctx context.Context) error {
 		{"index.ef_construction", cmp.Or(o.Index.EfConstruction, hnsw.DefaultEfConstruction), cmp.Or(n.Index.EfConstruction, hnsw.DefaultEfConstruction)},
 	} {
 		if s.old != s.new {
-			wrong.Add(s.field, s.new, r.stay(s.old, fmt.Sprintf("the collection's %d documents are indexed with it", r.collection.Documents)))
+			wrong.Add(s.field, s.new, c.stay(s.old, fmt.Sprintf("the collection's %d documents are indexed with it", c.Collection.Documents)))
 		}
 	}
-	if err := r.checkFields(ctx, &wrong); err != nil {
+	if err := c.checkFields(ctx, &wrong); err != nil {
 		return err
 	}
 	return wrong.Err()
 }
 
 // stay says what a setting has to be, why, and the way to another value.
-func (r *reconfiguration) stay(old any, why string) string {
+func (c Change) stay(old any, why string) string {
 	if old == 0 || old == "" {
 		return fmt.Sprintf("left out as it is: %s. Re-embed the collection with other settings, or make a new one, to change it", why)
 	}
@@ -90,14 +88,14 @@ func (r *reconfiguration) stay(old any, why string) string {
 }
 
 // checkFields looks for the first document that each field of another type would change.
-func (r *reconfiguration) checkFields(ctx context.Context, wrong *fault.Fields) error {
-	names := r.retyped()
+func (c Change) checkFields(ctx context.Context, wrong *fault.Fields) error {
+	names := c.retyped()
 	keys := make([][]byte, len(names))
 	for i, name := range names {
 		keys[i] = keyBytes(name)
 	}
 	for cursor, more := "", len(names) > 0; more; more = cursor != "" && len(names) > 0 {
-		page, err := r.engine.backend.List(ctx, backend.ListRequest{Collection: r.collection.Name, Cursor: cursor, Limit: reconfigurePage})
+		page, err := c.Backend.List(ctx, backend.ListRequest{Collection: c.Collection.Name, Cursor: cursor, Limit: pageSize})
 		if err != nil {
 			return err
 		}
@@ -106,7 +104,7 @@ func (r *reconfiguration) checkFields(ctx context.Context, wrong *fault.Fields) 
 			if !slices.ContainsFunc(keys, has) {
 				continue
 			}
-			at, err := r.changed(d.Fields, names)
+			at, err := c.changed(d.Fields, names)
 			if err != nil {
 				return fmt.Errorf("stored document %s: %w", d.ID, err)
 			}
@@ -114,11 +112,11 @@ func (r *reconfiguration) checkFields(ctx context.Context, wrong *fault.Fields) 
 				continue
 			}
 			name := names[at]
-			var asked any = string(r.new.Fields[name].Type)
+			var asked any = string(c.New.Fields[name].Type)
 			if asked == "" {
 				asked = "left out"
 			}
-			wrong.Add("fields."+name+".type", asked, r.stay(string(r.old.Fields[name].Type), fmt.Sprintf("document %s has the field and is indexed with it", fault.Quote(d.ID))))
+			wrong.Add("fields."+name+".type", asked, c.stay(string(c.Old.Fields[name].Type), fmt.Sprintf("document %s has the field and is indexed with it", fault.Quote(d.ID))))
 			names, keys = slices.Delete(names, at, at+1), slices.Delete(keys, at, at+1)
 		}
 		cursor = page.Next
@@ -128,13 +126,13 @@ func (r *reconfiguration) checkFields(ctx context.Context, wrong *fault.Fields) 
 
 // changed returns the place in names of a field whose new type changes what a document is taken
 // apart into; -1 where none does.
-func (r *reconfiguration) changed(fields []byte, names []string) (int, error) {
-	before, err := r.old.Fields.SplitStored(fields)
+func (c Change) changed(fields []byte, names []string) (int, error) {
+	before, err := c.Old.Fields.SplitStored(fields)
 	if err != nil {
 		return -1, err
 	}
 	differs := func(names []string) (bool, error) {
-		after, err := r.with(names).SplitStored(fields)
+		after, err := c.with(names).SplitStored(fields)
 		before.NotText, after.NotText = nil, nil // is told where a document is written
 		return !reflect.DeepEqual(before, after), err
 	}
@@ -150,11 +148,11 @@ func (r *reconfiguration) changed(fields []byte, names []string) (int, error) {
 }
 
 // with returns the old mapping with the new entries of some fields.
-func (r *reconfiguration) with(names []string) mapping.Mapping {
+func (c Change) with(names []string) mapping.Mapping {
 	m := mapping.Mapping{}
-	maps.Copy(m, r.old.Fields)
+	maps.Copy(m, c.Old.Fields)
 	for _, name := range names {
-		if f, set := r.new.Fields[name]; set {
+		if f, set := c.New.Fields[name]; set {
 			m[name] = f
 		} else {
 			delete(m, name)

@@ -1,8 +1,8 @@
-package search
+// Package highlight marks the words of a query in texts and chooses the passages that hits show.
+package highlight
 
 import (
 	"cmp"
-	"context"
 	"html"
 	"maps"
 	"math"
@@ -14,6 +14,7 @@ import (
 	"searchd/search/backend"
 	"searchd/search/mapping"
 	"searchd/search/passage"
+	"searchd/search/querytext"
 )
 
 // Bounds of highlighting.
@@ -23,32 +24,39 @@ const (
 	analysedBytes    = 128 << 10 // of one field; what comes after is not searched for marks
 )
 
-// marker finds the query's terms in texts, and what they are synonyms of by the name of these. It
-// serves one goroutine.
-type marker struct {
-	analyze func(text string) []keyword.Token // that are terms or words of phrases
-	terms   map[string]string                 // to the term of the query that it counts for, which may be a synonym of it
+// Analyzer splits texts into terms; [keyword.Analysis] is one.
+type Analyzer interface {
+	// Occurrences returns the tokens of a text whose terms wanted accepts; nil: all.
+	Occurrences(text string, wanted func(term string) bool) []keyword.Token
+}
+
+// Passage is a window [Start, End) of a field's text.
+type Passage struct {
+	Field      string
+	Start, End int
+	Text       string
+}
+
+// PassageOf returns a passage of a document with its text.
+func PassageOf(doc mapping.Parts, p backend.Passage) Passage {
+	return Passage{Field: p.Field, Start: p.Start, End: p.End, Text: p.In(doc)}
+}
+
+// Marker finds the terms of a query, and their synonyms, in texts. It is not safe for concurrent
+// use.
+type Marker struct {
+	analyze func(text string) []keyword.Token // terms and words of phrases only
+	terms   map[string]string                 // to the term of the query that it counts for
 	phrases []namedPhrase                     // synonyms of several words
-	forms   map[string][]string               // of the query's terms, as query and rules have them, in lower case
-	common  bool                              // the terms are stop words, as the query has no others
-	known   map[string][]keyword.Token        // by text, of one document: a field is often one passage, and asked for as both
+	forms   map[string][]string               // spellings of each term of the query, in lower case
+	common  bool                              // the query has stop words alone
+	cached  map[string][]keyword.Token        // by text, of one document: a field is often one passage
 }
 
-// marker returns nil where nothing is to be marked.
-func (s *search) marker(ctx context.Context) (*marker, error) {
-	if !s.plan.highlight {
-		return nil, nil
-	}
-	return s.newMarker(ctx)
-}
-
-func (s *search) newMarker(ctx context.Context) (*marker, error) {
-	tokens := s.analysis.Occurrences(s.plan.words.Text, nil)
-	expansions, err := s.expansions(ctx)
-	if err != nil {
-		return nil, err
-	}
-	m := &marker{terms: make(map[string]string, len(tokens)), forms: make(map[string][]string, len(tokens)), known: map[string][]keyword.Token{}}
+// NewMarker returns the marker of a query's words and what they are expanded to.
+func NewMarker(a Analyzer, words string, expansions []backend.Expansion) *Marker {
+	tokens := a.Occurrences(words, nil)
+	m := &Marker{terms: make(map[string]string, len(tokens)), forms: make(map[string][]string, len(tokens)), cached: map[string][]keyword.Token{}}
 	left := expansions
 	m.common = !slices.ContainsFunc(tokens, func(t keyword.Token) bool { return !t.Common })
 	for _, t := range tokens {
@@ -59,44 +67,23 @@ func (s *search) newMarker(ctx context.Context) (*marker, error) {
 			continue
 		}
 		m.terms[t.Term] = t.Term
-		m.forms[t.Term] = []string{strings.ToLower(s.plan.words.Text[t.Start:t.End])}
+		m.forms[t.Term] = []string{strings.ToLower(words[t.Start:t.End])}
 	}
 	m.expand(expansions)
 	wanted := maps.Clone(m.terms)
 	for _, p := range m.phrases {
-		for _, t := range p.phrase {
+		for _, t := range p.Phrase {
 			wanted[t.Term] = ""
 		}
 	}
 	m.analyze = func(text string) []keyword.Token {
-		return s.analysis.Occurrences(text[:analysedEnd(text)], func(term string) bool { _, ok := wanted[term]; return ok })
+		return a.Occurrences(text[:analysedEnd(text)], func(term string) bool { _, ok := wanted[term]; return ok })
 	}
-	return m, nil
-}
-
-// expanded is what the words of a text are read as.
-type expanded struct {
-	text string
-	as   []backend.Expansion
-}
-
-// expansions returns what the query's words, as they are by now, are read as.
-func (s *search) expansions(ctx context.Context) ([]backend.Expansion, error) {
-	if e := s.expanded; e != nil && e.text == s.plan.words.Text {
-		return e.as, nil
-	}
-	if s.plan.words.Text == "" {
-		return nil, nil
-	}
-	have, err := s.engine.backend.Suggest(ctx, backend.SuggestRequest{Collection: s.collection, Expand: &s.plan.words})
-	if err == nil {
-		s.expanded = &expanded{s.plan.words.Text, have.Expansions}
-	}
-	return have.Expansions, err
+	return m
 }
 
 // expand adds synonyms.
-func (m *marker) expand(expansions []backend.Expansion) {
+func (m *Marker) expand(expansions []backend.Expansion) {
 	for _, e := range expansions {
 		for _, a := range e.Alternatives {
 			if _, own := m.terms[a.Text]; own {
@@ -123,17 +110,13 @@ func tokensOf(terms []backend.Token) []keyword.Token {
 // analysedEnd is where the part of a text ends that is searched for marks.
 func analysedEnd(text string) int { return passage.RuneEnd(text, min(len(text), analysedBytes)) }
 
-// next is called before the texts of another document.
-func (m *marker) next() {
-	if m != nil {
-		clear(m.known)
-	}
-}
+// Next must be called before the texts of another document.
+func (m *Marker) Next() { clear(m.cached) }
 
 // found returns the tokens of text that are among the query's terms, in order; a synonym of several
 // words is one token.
-func (m *marker) found(text string) []keyword.Token {
-	out, ok := m.known[text]
+func (m *Marker) found(text string) []keyword.Token {
+	out, ok := m.cached[text]
 	if !ok && len(m.forms) > 0 {
 		tokens := m.analyze(text)
 		for _, t := range tokens {
@@ -146,14 +129,14 @@ func (m *marker) found(text string) []keyword.Token {
 			out = append(out, occurrences(m.phrases, tokens)...)
 			slices.SortStableFunc(out, func(a, b keyword.Token) int { return cmp.Compare(a.Start, b.Start) })
 		}
-		m.known[text] = out
+		m.cached[text] = out
 	}
 	return out
 }
 
 // passage returns what found returns of text[start:end], out of what it returns of text where white
 // space sets the passage apart.
-func (m *marker) passage(text string, start, end int) []keyword.Token {
+func (m *Marker) passage(text string, start, end int) []keyword.Token {
 	apart := (start == 0 || isGap(text[start-1])) && (end == len(text) || isGap(text[end]))
 	if !apart || end > analysedEnd(text) || len(m.phrases) > 0 { // a phrase can reach beyond the passage
 		return m.found(text[start:end])
@@ -165,7 +148,7 @@ func (m *marker) passage(text string, start, end int) []keyword.Token {
 	return tokens
 }
 
-// isGap says whether c is between terms in every language.
+// isGap reports whether c is between terms in every language.
 func isGap(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
 
 // joined returns tokens that lie before limit, in order and without overlap: one that reaches
@@ -216,8 +199,8 @@ func weight(tokens []keyword.Token) float64 {
 	return float64(len(seen)) + float64(len(matches))/1e4
 }
 
-// mark returns the text of a passage HTML-escaped with the query's words in <mark>…</mark>.
-func (m *marker) mark(doc mapping.Parts, p PassageHit) string {
+// Mark returns the text of a passage HTML-escaped with the query's words in <mark>…</mark>.
+func (m *Marker) Mark(doc mapping.Parts, p Passage) string {
 	var tokens []keyword.Token
 	if f, ok := doc.Field(p.Field); ok && p.Text != "" {
 		tokens = m.passage(f.Text, p.Start, p.End)
@@ -225,9 +208,9 @@ func (m *marker) mark(doc mapping.Parts, p PassageHit) string {
 	return markup(p.Text, passage.Span{Start: 0, End: len(p.Text)}, joined(tokens, len(p.Text)))
 }
 
-// snippets returns the places of text with most of the query's terms, marked, in the order of the
+// Snippets returns the parts of text with the most terms of the query, marked, in the order of the
 // text.
-func (m *marker) snippets(text string) []string {
+func (m *Marker) Snippets(text string) []string {
 	found := m.found(text)
 	marks, matches := joined(found, len(text)), counted(found)
 	var out []string
@@ -265,13 +248,10 @@ func densest(matches []keyword.Token) (passage.Span, int) {
 	return best, at
 }
 
-// unspaced are the scripts that put no space between words.
-var unspaced = []*unicode.RangeTable{unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar}
-
-// cutsBefore says whether a snippet can begin or end before r: white space, or a character of
+// cutsBefore reports whether a snippet can begin or end before r: white space, or a character of
 // unspaced.
 func cutsBefore(r rune) bool {
-	return unicode.IsSpace(r) || r > unicode.MaxLatin1 && unicode.In(r, unspaced...) && !unicode.IsMark(r)
+	return unicode.IsSpace(r) || r > unicode.MaxLatin1 && unicode.In(r, querytext.Unspaced...) && !unicode.IsMark(r)
 }
 
 // widen grows a window to about snippetBytes, to the ends of words.

@@ -1,4 +1,4 @@
-package search
+package querytext
 
 import (
 	"context"
@@ -9,20 +9,11 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"searchd/index/keyword"
 	"searchd/internal/edits"
 	"searchd/search/backend"
 	"searchd/search/mapping"
 	"searchd/search/passage"
-)
-
-// Spelling says what becomes of words of a query that no document has. The empty Spelling is
-// Corrected, with [Plain] Exact.
-type Spelling string
-
-// The spellings.
-const (
-	Corrected Spelling = "corrected" // such a word is read as one of the documents that is spelled much like it, see [Respelling]
-	Exact     Spelling = "exact"     // every word is taken as it stands
 )
 
 // Respelling is a word of a query that was read as another: a misspelled one, or the last one of a
@@ -36,7 +27,7 @@ const (
 // the first letter stays, and accents may be left out. Only words of small letters, the first one
 // apart, are read so, no numbers, no names with dots or underscores, no word of a phrase.
 //
-// Of an [Query.Unfinished] text the last word, of three letters and more, is read as one that
+// Of an unfinished query the last word, of three letters and more, is read as one that
 // begins with it, of those that there are the one in most documents. One that the checkpoint knows
 // stays as it is by meaning.
 type Respelling struct {
@@ -69,41 +60,57 @@ func mayHave(letters int) int {
 	return 2
 }
 
-// respell puts words that documents have in the place of misspelled ones of the query, for both
-// legs.
-func (s *search) respell(ctx context.Context) error {
-	text := s.plan.text.Text
-	typed := s.typed()
+// Corrector replaces misspelled and unfinished words of a query by words of the documents.
+type Corrector struct {
+	Backend    backend.Backend
+	Collection string
+	Fields     mapping.Mapping
+	Selection  *backend.Selection // documents that may be found; nil: all
+	Analysis   *keyword.Analysis
+	Knows      func(word string) bool // whether the checkpoint's vocabulary has a word
+	Expand     func(ctx context.Context) ([]backend.Expansion, error)
+	Unfinished bool // the last word may be incomplete
+	ByWords    bool // keyword search takes part
+	ByMeaning  bool // vector search takes part
+}
+
+// Correct corrects the words of a query, and returns the text for keyword search: in a hybrid
+// search it may have a completed word where the checkpoint reads the word as it is.
+func (c *Corrector) Correct(ctx context.Context, t *Text) (words string, err error) {
+	text := t.Text
+	typed := c.typed(t)
 	if len(typed) == 0 {
-		return nil
+		return text, nil
 	}
-	others, err := s.expansions(ctx)
+	others, err := c.Expand(ctx)
 	if err != nil {
-		return err
+		return "", err
 	}
-	var spans []passage.Span // of the words that are looked for, or were
-	var words []*reading
+	var spans []passage.Span // of the words that were looked up
+	var lookups []*reading
 	as := map[string]*reading{}
 	for _, w := range typed { // in the order of the text
-		right := slices.ContainsFunc(others, func(e backend.Expansion) bool { return e.Start < w.End && w.Start < e.End }) // it is read as its synonyms, or as documents write it
-		word, last := text[w.Start:w.End], s.plan.Unfinished && w.End == len(text)
-		if right && !last {
+		expanded := slices.ContainsFunc(others, func(e backend.Expansion) bool { return e.Start < w.End && w.Start < e.End })
+		word, last := text[w.Start:w.End], c.Unfinished && w.End == len(text)
+		if expanded && !last {
 			continue
 		}
-		if spans = append(spans, w); as[word] != nil || len(words) == maxRespelled {
+		if spans = append(spans, w); as[word] != nil || len(lookups) == maxRespelled {
 			continue
 		}
-		as[word] = &reading{word: word, unfinished: last, right: right}
-		stands, err := s.stands(ctx, word, last)
+		as[word] = &reading{word: word, unfinished: last, right: expanded}
+		correct, err := c.correct(ctx, word, last)
 		if err != nil {
-			return err
+			return "", err
 		}
-		if !stands {
-			words = append(words, as[word])
+		if !correct {
+			lookups = append(lookups, as[word])
 		}
 	}
-	if err := s.readAll(ctx, words); err != nil {
-		return err
+	for _, r := range lookups {
+		if err := c.read(ctx, t, r); err != nil {
+			return "", err
+		}
 	}
 	var out strings.Builder
 	written := 0 // bytes of text
@@ -113,58 +120,37 @@ func (s *search) respell(ctx context.Context) error {
 			written = w.End
 		}
 	}
-	if written > 0 {
-		s.plan.text.Text = out.String() + text[written:]
-		s.plan.words.Text = s.plan.text.Text
+	t.Text = out.String() + text[written:]
+	if done := t.Completed; done != nil && as[done.Word].as == "" {
+		return strings.TrimSuffix(t.Text, done.Word) + done.As, nil
 	}
-	if c := s.plan.text.Completed; c != nil && as[c.Word].as == "" {
-		s.plan.words.Text = strings.TrimSuffix(s.plan.text.Text, c.Word) + c.As
-	}
-	return nil
+	return t.Text, nil
 }
 
-// reading is as what a word of the query is read.
+// reading is a word of the query and how it is read.
 type reading struct {
 	word       string
-	unfinished bool   // it may be the beginning of one
+	unfinished bool
 	right      bool   // it is not misspelled
-	as         string // "" as it stands, or as it stands by meaning where it is completed
-
-	respelled, completed *Respelling
+	as         string // the word in its place; "" for itself
 }
 
-// readAll finds out as what words are read, and notes it.
-func (s *search) readAll(ctx context.Context, words []*reading) error {
-	for _, r := range words {
-		if err := s.readAs(ctx, r); err != nil {
-			return err
-		}
-		if r.respelled != nil {
-			s.plan.text.Respelled = append(s.plan.text.Respelled, *r.respelled)
-		}
-		if r.completed != nil {
-			s.plan.text.Completed = r.completed
-		}
-	}
-	return nil
-}
-
-// stands reports whether a word is read as it stands: documents have it, or the checkpoint knows
-// it, unless it is unfinished. false says nothing.
-func (s *search) stands(ctx context.Context, word string, unfinished bool) (bool, error) {
-	if !unfinished && s.knows(word) {
+// correct reports whether a word needs no correction: documents have it or, unless it is
+// unfinished, the checkpoint knows it.
+func (c *Corrector) correct(ctx context.Context, word string, unfinished bool) (bool, error) {
+	if !unfinished && c.Knows(word) {
 		return true, nil
 	}
-	near, err := s.engine.backend.Suggest(ctx, backend.SuggestRequest{Collection: s.collection, Word: word})
+	near, err := c.Backend.Suggest(ctx, backend.SuggestRequest{Collection: c.Collection, Word: word})
 	return near.Correct, err
 }
 
-// readAs finds out as what a word is read.
-func (s *search) readAs(ctx context.Context, r *reading) (err error) {
+// read completes or corrects a word, and records that in t.
+func (c *Corrector) read(ctx context.Context, t *Text, r *reading) (err error) {
 	if r.unfinished {
-		if r.as, err = s.completed(ctx, r.word); r.as != "" || err != nil {
-			r.completed = &Respelling{r.word, r.as}
-			if s.plan.Mode == Hybrid && s.knows(r.word) {
+		if r.as, err = c.completed(ctx, r.word); r.as != "" || err != nil {
+			t.Completed = &Respelling{r.word, r.as}
+			if c.ByWords && c.ByMeaning && c.Knows(r.word) {
 				r.as = ""
 			}
 			return err
@@ -173,17 +159,17 @@ func (s *search) readAs(ctx context.Context, r *reading) (err error) {
 	if r.right {
 		return nil
 	}
-	if r.as, err = s.spelled(ctx, r.word); r.as != "" {
-		r.respelled = &Respelling{r.word, r.as}
+	if r.as, err = c.spelled(ctx, r.word); r.as != "" {
+		t.Respelled = append(t.Respelled, Respelling{r.word, r.as})
 	}
 	return err
 }
 
 // typed returns the words of the query that may be misspelled, by what they look like.
-func (s *search) typed() (out []passage.Span) {
-	text := s.plan.text.Text
+func (c *Corrector) typed(t *Text) (out []passage.Span) {
+	text := t.Text
 	phrases := map[string]bool{}
-	for _, p := range s.plan.text.Phrases {
+	for _, p := range t.Phrases {
 		for _, w := range strings.Fields(p) {
 			phrases[w] = true
 		}
@@ -204,7 +190,7 @@ func (s *search) typed() (out []passage.Span) {
 		end := start + len(word)
 		word = strings.TrimLeftFunc(word, unicode.IsPunct)
 		least := oneEdit
-		if s.plan.Unfinished && end == len(text) {
+		if c.Unfinished && end == len(text) {
 			least = leastBegun
 		}
 		if n := utf8.RuneCountInString(word); !phrases[chunk] && n >= least && n <= longestWord && plainWord(word) {
@@ -225,10 +211,10 @@ func plainWord(word string) bool {
 }
 
 // spelled returns how a word is read; "" as it stands.
-func (s *search) spelled(ctx context.Context, word string) (as string, err error) {
+func (c *Corrector) spelled(ctx context.Context, word string) (as string, err error) {
 	letters := utf8.RuneCountInString(word)
 	allowed := mayHave(letters)
-	if allowed == 0 || s.knows(word) {
+	if allowed == 0 || c.Knows(word) {
 		return "", nil
 	}
 	bare := edits.Bare(strings.ToLower(word))
@@ -243,36 +229,36 @@ func (s *search) spelled(ctx context.Context, word string) (as string, err error
 	}
 	var near backend.SuggestResponse
 	for most := 1; most <= backend.MaxEdits && as == ""; most++ { // of terms, whose stems can be further apart than the words
-		if near, err = s.engine.backend.Suggest(ctx, backend.SuggestRequest{Collection: s.collection, Word: word, Edits: most, Selection: s.selection}); err != nil || near.Correct {
+		if near, err = c.Backend.Suggest(ctx, backend.SuggestRequest{Collection: c.Collection, Word: word, Edits: most, Selection: c.Selection}); err != nil || near.Correct {
 			return "", err
 		}
 		near.Terms = near.Terms[:min(len(near.Terms), nearTerms)]
 		terms := slices.DeleteFunc(withDocuments(near.Terms, 0, respellFirst), func(t backend.NearTerm) bool { return t.Edits < most }) // seen before
-		if as, err = s.wordOf(ctx, bare, terms, like); err != nil {
+		if as, err = c.wordOf(ctx, bare, terms, like); err != nil {
 			return "", err
 		}
 	}
 	if as == "" {
-		as, err = s.wordOf(ctx, bare, withDocuments(near.Terms, respellFirst, backend.MaxNearRefs), like)
+		as, err = c.wordOf(ctx, bare, withDocuments(near.Terms, respellFirst, backend.MaxNearRefs), like)
 	}
 	return matchCase(as, word), err
 }
 
 // completed returns as what an unfinished word is read; "" as it stands. By words alone one that no
 // document has finds nothing, be it known or not.
-func (s *search) completed(ctx context.Context, word string) (as string, err error) {
-	if s.plan.Mode == Semantic && s.knows(word) {
+func (c *Corrector) completed(ctx context.Context, word string) (as string, err error) {
+	if !c.ByWords && c.Knows(word) {
 		return "", nil
 	}
-	begin, err := s.engine.backend.Suggest(ctx, backend.SuggestRequest{Collection: s.collection, Word: word, Beginning: true, Selection: s.selection})
+	begin, err := c.Backend.Suggest(ctx, backend.SuggestRequest{Collection: c.Collection, Word: word, Beginning: true, Selection: c.Selection})
 	if err != nil {
 		return "", err
 	}
 	bare := edits.Bare(strings.ToLower(word))
 	terms := begin.Terms[:min(len(begin.Terms), nearTerms)]
 	begins := func(w string) (int, bool) { return 0, strings.HasPrefix(edits.Bare(w), bare) }
-	if as, err = s.wordOf(ctx, bare, withDocuments(terms, 0, respellFirst), begins); as == "" && err == nil {
-		as, err = s.wordOf(ctx, bare, withDocuments(terms, respellFirst, backend.MaxNearRefs), begins)
+	if as, err = c.wordOf(ctx, bare, withDocuments(terms, 0, respellFirst), begins); as == "" && err == nil {
+		as, err = c.wordOf(ctx, bare, withDocuments(terms, respellFirst, backend.MaxNearRefs), begins)
 	}
 	return matchCase(as, word), err
 }
@@ -287,22 +273,17 @@ func withDocuments(terms []backend.NearTerm, from, to int) []backend.NearTerm {
 	return terms
 }
 
-func (s *search) knows(word string) bool {
-	k, ok := s.encoding.Embedder.(Speller)
-	return ok && k.Knows(word)
-}
-
 // wordOf returns the word with fewest edits that like accepts and whose term is one of near, out of
 // the documents that have these; of equals that of the first of near, and "" where there is none.
 // Only words with the first letter of bare, and no more documents than [respellRead] allows are
 // looked at.
-func (s *search) wordOf(ctx context.Context, bare string, near []backend.NearTerm, like func(word string) (edits int, ok bool)) (as string, err error) {
+func (c *Corrector) wordOf(ctx context.Context, bare string, near []backend.NearTerm, like func(word string) (edits int, ok bool)) (as string, err error) {
 	place := map[string]int{} // of a term in near
 	for i, t := range near {
 		place[t.Term] = i
 	}
 	fewest, first := math.MaxInt, len(near) // edits of as, and the place of its term
-	texts := &texts{search: s, near: near, seen: map[backend.Ref]bool{}, batch: 1}
+	texts := &texts{Corrector: c, near: near, seen: map[backend.Ref]bool{}, batch: 1}
 	for i, t := range near {
 		for _, ref := range t.Refs {
 			fields, more, err := texts.of(ctx, ref)
@@ -315,7 +296,7 @@ func (s *search) wordOf(ctx context.Context, bare string, near []backend.NearTer
 					if !ok || n > fewest {
 						continue
 					}
-					tokens := s.analysis.Occurrences(w, nil)
+					tokens := c.Analysis.Occurrences(w, nil)
 					if len(tokens) != 1 {
 						continue
 					}
@@ -335,7 +316,7 @@ func (s *search) wordOf(ctx context.Context, bare string, near []backend.NearTer
 // texts reads the documents that have terms, in the order of the terms: one at first, as that has
 // the word most often, and each time twice as many ahead.
 type texts struct {
-	*search
+	*Corrector
 	near  []backend.NearTerm
 	seen  map[backend.Ref]bool
 	ahead []*backend.Document // read, the first of refs
@@ -358,7 +339,7 @@ func (t *texts) of(ctx context.Context, ref backend.Ref) (fields []mapping.TextF
 		t.batch = min(2*t.batch, respellAhead)
 	}
 	if len(t.ahead) == 0 {
-		page, err := t.engine.backend.Fetch(ctx, backend.FetchRequest{Collection: t.collection, Refs: t.refs, Documents: true})
+		page, err := t.Backend.Fetch(ctx, backend.FetchRequest{Collection: t.Collection, Refs: t.refs, Documents: true})
 		if err != nil {
 			return nil, false, err
 		}
@@ -370,7 +351,7 @@ func (t *texts) of(ctx context.Context, ref backend.Ref) (fields []mapping.TextF
 		return nil, true, nil
 	}
 	t.bytes += len(d.Fields)
-	parts, err := t.record.Settings.Fields.SplitStored(d.Fields)
+	parts, err := t.Fields.SplitStored(d.Fields)
 	return slices.Concat(parts.Text, parts.Words), err == nil, err
 }
 

@@ -1,4 +1,5 @@
-package search
+// Package querytext parses what a user types into a search box and corrects misspelled words.
+package querytext
 
 import (
 	"strings"
@@ -6,19 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Syntax says how the text of a query is read.
-type Syntax string
-
-// The syntaxes. The empty Syntax is Operators.
-const (
-	Operators Syntax = "operators" // phrases and exclusions, see [QueryText]
-	Plain     Syntax = "plain"     // words alone: a text that nobody typed into a search box
-)
-
-// maxOperators is the most phrases and exclusions of one query.
-const maxOperators = 32
-
-// QueryText is what a user typed, taken apart.
+// Text is a parsed query.
 //
 // The rules:
 //  1. "two words" is a phrase: its words must occur next to one another, in this order, in one
@@ -35,13 +24,13 @@ const maxOperators = 32
 //     lone minus, --flag, AND, OR, *, ^, :, ~.
 //  4. A document that lacks a phrase or has an excluded word is not found, in no mode: neither by
 //     words nor by meaning.
-//  5. Text is what is left without quotes and exclusions. The keyword leg ranks by its words and
+//  5. Text is what is left without quotes and exclusions. Keyword search ranks by its words and
 //     the checkpoint encodes it. Where it is empty nothing is ranked: all documents that are not
 //     excluded are found.
 //  6. Words that no document has may be read as others, see [Respelling].
 //  7. A phrase or an exclusion of which the analysis leaves nothing is ignored, and named in
 //     Ignored.
-type QueryText struct {
+type Text struct {
 	Text    string   `json:"text"`
 	Phrases []string `json:"phrases,omitempty"`
 	Without []string `json:"without,omitempty"`
@@ -51,15 +40,14 @@ type QueryText struct {
 	Completed *Respelling  `json:"completed,omitempty"` // the word that was not finished; in Text, unless the checkpoint knows it: then by words alone
 }
 
-// differs says whether the text was read as more than its words, or as others.
-func (t QueryText) differs() bool {
+// Differs reports whether the query has operators or a word was read as another.
+func (t Text) Differs() bool {
 	return len(t.Phrases)+len(t.Without)+len(t.Ignored)+len(t.Respelled) > 0 || t.Completed != nil
 }
 
-// ParseQueryText takes apart what a user typed. A text without operators is its own Text, byte by
-// byte.
-func ParseQueryText(q string) QueryText {
-	var t QueryText
+// Parse parses a query. A query without operators is its own Text, byte by byte.
+func Parse(q string) Text {
+	var t Text
 	var text strings.Builder
 	last := lastClosing(q)
 	before := ' ' // the character before q[i]
@@ -149,6 +137,9 @@ func closes(q string, end int) bool {
 	return !joinsQuote(after)
 }
 
+// Unspaced are the scripts that put no space between words.
+var Unspaced = []*unicode.RangeTable{unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar}
+
 func isQuote(r rune) bool { return r == '"' || r == '“' || r == '”' || r == '„' || r == '＂' }
 
 // joinsQuote says whether a quote next to r is part of a word: 5" and O"Brien. The long vowel of
@@ -158,7 +149,7 @@ func joinsQuote(r rune) bool {
 	case 'ー', 'ｰ', '\u3099', '\u309a':
 		return false
 	}
-	return isWordRune(r) && !isSign(r) && !unicode.In(r, unspaced...) && !unicode.Is(unicode.Hangul, r)
+	return isWordRune(r) && !isSign(r) && !unicode.In(r, Unspaced...) && !unicode.Is(unicode.Hangul, r)
 }
 
 func isWordRune(r rune) bool {

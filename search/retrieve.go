@@ -1,0 +1,186 @@
+package search
+
+import (
+	"context"
+	"searchd/search/backend"
+	"slices"
+	"time"
+)
+
+// embedShare is the part of the time that is left which encoding the query of a hybrid search may
+// take; the rest is for the words.
+const embedShare = 0.6
+
+// share returns a context with a part of the time that is left of ctx, or ctx where that has no
+// end.
+func share(ctx context.Context, part float64) (limited context.Context, cancel context.CancelFunc) {
+	end, ok := ctx.Deadline()
+	if !ok {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, time.Duration(part*float64(time.Until(end))))
+}
+
+// embed encodes the query. A hybrid search whose query cannot be encoded goes on with words alone
+// and says so, and so does any whose query means nothing to the checkpoint.
+func (s *search) embed(ctx context.Context) error {
+	if s.plan.Mode == Keyword || s.vector != nil {
+		return nil
+	}
+	if !s.encoding.Reads(s.plan.text.Text) {
+		s.plan.Mode = Keyword
+		s.notes = append(s.notes, "q: the checkpoint knows none of its words, so it is searched for by words alone")
+		return nil
+	}
+	limited, cancel := ctx, func() {}
+	switch {
+	case s.plan.Mode != Hybrid:
+	case s.embedUntil.IsZero():
+		limited, cancel = share(ctx, embedShare)
+	default:
+		limited, cancel = context.WithDeadline(ctx, s.embedUntil)
+	}
+	defer cancel()
+	v, tokenization, err := s.encoding.QueryVector(limited, s.plan.text.Text)
+	switch {
+	case err == nil:
+	case s.plan.Mode != Hybrid || ctx.Err() != nil:
+		return err
+	case limited.Err() != nil:
+		s.plan.Mode = Keyword
+		s.degrade("encoding the query took too long: keyword results only")
+		return nil
+	default:
+		s.plan.Mode = Keyword
+		s.degrade("the query could not be encoded: keyword results only")
+		return nil
+	}
+	if s.vector = v; tokenization > 0 {
+		s.timeOf("tokenize", tokenization)
+	}
+	return nil
+}
+
+// find runs the legs that the mode asks for, at the same time.
+func (s *search) find(ctx context.Context) error {
+	var words backend.WordsResponse
+	var near []backend.PassageMatch
+	err := sideBySide(func() (err error) {
+		if s.plan.Mode != Semantic {
+			defer s.time("keyword", time.Now())
+			words, err = s.engine.backend.RetrieveWords(ctx, backend.WordsRequest{
+				Collection: s.collection, Words: s.plan.words, Limit: s.plan.Window, Selection: s.selection, All: len(s.plan.facets)+len(s.plan.sort) > 0,
+			})
+		}
+		return err
+	}, func() (err error) {
+		if s.plan.Mode != Keyword {
+			defer s.time("vector", time.Now())
+			near, err = s.nearest(ctx)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	s.wordTotal, s.wordCeiling, s.wordSet, s.wordsPartial = words.Total, words.Ceiling, words.All, words.Partial
+	s.byRef = make(map[backend.Ref]int, len(words.Matches)+len(near))
+	s.candidates = make([]candidate, 0, len(words.Matches)+len(near))
+	for i, m := range words.Matches {
+		s.candidate(m.Ref).words = leg{rank: i + 1, score: m.Score, known: true}
+	}
+	for i, m := range near {
+		c := s.candidate(m.Ref)
+		c.vector, c.best = leg{rank: i + 1, score: m.Cosine, known: true}, m.Ordinal
+	}
+	return nil
+}
+
+func (s *search) candidate(ref backend.Ref) *candidate {
+	i, ok := s.byRef[ref]
+	if !ok {
+		i = len(s.candidates)
+		s.byRef[ref] = i
+		s.candidates = append(s.candidates, candidate{ref: ref})
+	}
+	return &s.candidates[i]
+}
+
+// nearest returns the best passage of each of the window's nearest documents. A document may own
+// many of the nearest passages, so it asks for more until the window is full or there are none
+// left.
+func (s *search) nearest(ctx context.Context) ([]backend.PassageMatch, error) {
+	for k := s.plan.firstPassages(); ; k *= 2 {
+		have, err := s.engine.backend.RetrieveVectors(ctx, backend.VectorsRequest{Collection: s.collection, Vector: s.vector, Limit: k, Selection: s.selection})
+		if err != nil {
+			return nil, err
+		}
+		found := have.Matches
+		s.spread = have.Spread
+		seen := make(map[backend.Ref]bool, s.plan.Window)
+		best := make([]backend.PassageMatch, 0, s.plan.Window)
+		more := false // documents beyond the window
+		for _, m := range found {
+			switch {
+			case seen[m.Ref] || s.except[m.Ref] || m.Cosine < s.plan.MinSimilarity:
+			case len(best) == s.plan.Window:
+				more = true
+			default:
+				seen[m.Ref] = true
+				best = append(best, m)
+			}
+		}
+		cut := len(found) > 0 && found[len(found)-1].Cosine < s.plan.MinSimilarity
+		all := len(found) < k || cut
+		full := len(best) == s.plan.Window
+		if s.nearFull = more || !all; full || all || k > 64*MaxWindow {
+			return best, nil
+		}
+	}
+}
+
+// firstPassages returns how many passages are looked at to fill the window.
+func (p *plan) firstPassages() int { return p.Window + p.Window/2 }
+
+// fill gives each candidate of a hybrid search the score of the leg that did not find it.
+func (s *search) fill(ctx context.Context) error {
+	if s.plan.Mode != Hybrid {
+		return nil
+	}
+	var noWords, noVector []backend.Ref
+	for _, c := range s.candidates {
+		if !c.words.known {
+			noWords = append(noWords, c.ref)
+		}
+		if !c.vector.known && !c.bare {
+			noVector = append(noVector, c.ref)
+		}
+	}
+	if len(noWords) > 0 {
+		have, err := s.engine.backend.Fetch(ctx, backend.FetchRequest{Collection: s.collection, Refs: noWords, Words: &s.plan.words, Scores: true})
+		if err != nil {
+			return err
+		}
+		for i, ref := range noWords {
+			s.candidate(ref).words = leg{score: have.Scores[i], known: true}
+		}
+	}
+	if len(noVector) == 0 {
+		return nil
+	}
+	have, err := s.engine.backend.Fetch(ctx, backend.FetchRequest{Collection: s.collection, Refs: noVector, Vector: s.vector})
+	if err != nil {
+		return err
+	}
+	for i, ref := range noVector {
+		if cosines := have.Cosines[i]; len(cosines) > 0 {
+			c := s.candidate(ref)
+			c.vector = bestLeg(cosines)
+			c.best = slices.Index(cosines, c.vector.score)
+		}
+	}
+	return nil
+}
+
+// bestLeg is the vector leg of a document that it did not find: the largest cosine of its passages.
+func bestLeg(cosines []float64) leg { return leg{score: slices.Max(cosines), known: true} }
