@@ -60,11 +60,16 @@ type Client struct {
 	base *url.URL
 }
 
-// New returns a client of the server at base, e.g. "http://127.0.0.1:8080". It does not connect.
+// New returns a client of the server at base, such as "https://search.example.com" or
+// "127.0.0.1:8080", which means http. It does not connect.
 func New(base string, o Options) (*Client, error) {
-	u, err := url.Parse(base)
+	full := base
+	if !strings.Contains(base, "://") {
+		full = "http://" + base
+	}
+	u, err := url.Parse(full)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.RawQuery != "" || u.Fragment != "" {
-		return nil, fmt.Errorf("client: server %q: allowed: an http or https URL such as http://127.0.0.1:8080", base)
+		return nil, fmt.Errorf("client: server %q: allowed: HOST:PORT, or an http or https URL, such as http://127.0.0.1:8080", base)
 	}
 	u.Path = strings.TrimSuffix(u.Path, "/")
 	if o.HTTP == nil {

@@ -45,8 +45,8 @@ value is printed, and the exit code is 1; such a file can only be restored with 
 		}
 		write := func(w io.Writer) (int64, error) { return downloadBackup(cmd.Context(), server, key, w) }
 		if server == "" {
-			if f.data == "" {
-				return errNoData
+			if err := command.UseDefaultData(cmd, &f.data); err != nil {
+				return err
 			}
 			write = func(w io.Writer) (int64, error) {
 				n, err := embedded.BackupFolder(cmd.Context(), f.data, w)

@@ -34,6 +34,9 @@ again. If the page of the last commit is damaged, so that nothing opens, it roll
 		if drop && !repair {
 			return errors.New("--drop-damaged deletes documents: give it together with --repair")
 		}
+		if err := command.UseDefaultData(cmd, &f.data); err != nil {
+			return err
+		}
 		if drop {
 			switch done, err := embedded.RollBack(f.data); {
 			case err != nil:
@@ -100,6 +103,10 @@ func checkOnce(cmd *cobra.Command, f engineFlags, deep, encode bool) (n, stored 
 			stored++
 		}
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "%d differences\n", len(problems))
+	plural := "s"
+	if len(problems) == 1 {
+		plural = ""
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "%d difference%s\n", len(problems), plural)
 	return len(problems), stored, nil
 }

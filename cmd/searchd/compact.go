@@ -16,17 +16,17 @@ import (
 func newCompactCommand() *cobra.Command {
 	var data string
 	cmd := &cobra.Command{
-		Use: "compact --data DIR", Short: "Free the disk space of deleted documents",
+		Use: "compact", Short: "Free the disk space of deleted documents",
 		Long: `Copies the store of a data folder that no process uses into a new file, verifies every record, and replaces the old file once the new one is
 complete and on the disk. If interrupted, the old file stays. It needs disk space for both files. Afterwards the file no longer has any bytes of
 deleted texts. Indexes and snapshots do not change.`,
 		Args: cobra.NoArgs, PreRunE: command.Fill,
 	}
-	cmd.Flags().StringVar(&data, "data", "", "data folder")
+	cmd.Flags().StringVar(&data, "data", "", dataUsage)
 	settings.Folders(cmd, "data")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if data == "" {
-			return errNoData
+		if err := command.UseDefaultData(cmd, &data); err != nil {
+			return err
 		}
 		stop := progress.Doing(cmd.ErrOrStderr(), "compacting "+data).Stop
 		before, after, err := embedded.Compact(cmd.Context(), data)

@@ -30,6 +30,11 @@ func newConfigCommand() *cobra.Command {
 			at := slices.IndexFunc(values, func(v settings.Value) bool { return v.Name == "drain-grace" })
 			values[at].Value = drainGraceAt(addr).String()
 		}
+		if at := slices.IndexFunc(values, func(v settings.Value) bool { return v.Name == "data" }); values[at].Value == "" {
+			if values[at].Value, err = command.DefaultData(); err != nil {
+				return err
+			}
+		}
 		secret := settings.Value{Name: adminKeyEnv, Origin: settings.FromDefault}
 		if os.Getenv(adminKeyEnv) != "" {
 			secret.Value, secret.Origin = "(secret)", settings.FromEnv

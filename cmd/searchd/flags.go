@@ -49,7 +49,7 @@ type engineFlags struct {
 }
 
 func (f *engineFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.data, "data", "", "data folder")
+	cmd.Flags().StringVar(&f.data, "data", "", dataUsage)
 	settings.Folders(cmd, "data")
 	f.modelFlags.add(cmd)
 }
@@ -57,13 +57,18 @@ func (f *engineFlags) add(cmd *cobra.Command) {
 // openToRead opens the engine over an existing data folder, for a command that does not change what
 // is stored.
 func (f *engineFlags) openToRead(cmd *cobra.Command) (*search.Engine, error) {
+	if err := command.UseDefaultData(cmd, &f.data); err != nil {
+		return nil, err
+	}
 	return f.openWith(cmd.Context(), search.Options{Notice: notices(cmd), NoTasks: true, MustExist: true})
 }
 
 // openWith opens the engine, until ctx ends.
 func (f *engineFlags) openWith(ctx context.Context, so search.Options) (*search.Engine, error) {
-	if f.data == "" {
-		return nil, errNoData
+	if !so.MustExist {
+		if err := command.CheckDataFolder(f.data); err != nil {
+			return nil, err
+		}
 	}
 	o, err := f.options()
 	if err != nil {
@@ -74,7 +79,8 @@ func (f *engineFlags) openWith(ctx context.Context, so search.Options) (*search.
 	return e, f.notOpened(err)
 }
 
-var errNoData = errors.New("name the data folder: --data DIR, or SEARCHD_DATA in the environment")
+// dataUsage is the usage of --data.
+const dataUsage = "data folder (default: searchd in your data folder, such as ~/.local/share/searchd)"
 
 // openServer returns a client with few retries, for interactive commands.
 func openServer(server, key string) (*client.Client, error) {
@@ -92,7 +98,7 @@ func inUse(err error) error {
 // notOpened adds advice to the error that a data folder is in use or missing.
 func (f *engineFlags) notOpened(err error) error {
 	if errors.Is(err, store.ErrNoStore) {
-		return fmt.Errorf("--data: %w; `ingest --data %s PATH` makes it", err, f.data)
+		return fmt.Errorf("--data: %w; `searchd ingest --data %s PATH` makes it", err, f.data)
 	}
 	return inUse(err)
 }

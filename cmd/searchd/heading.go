@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -19,25 +21,34 @@ var (
 
 const longestHeading = 80 // characters
 
-// heading returns what a hit is headed by for a person: its id, or where that is a hash, which says
-// nothing to anybody, as the page does:
+// titleFields and textFields are fields that have the title and the text of a document, as in the
+// page.
+var (
+	titleFields = []string{"title", "name", "heading", "headline", "subject", "question"}
+	textFields  = []string{"text", "body", "content", "abstract", "summary", "description", "answer"}
+)
+
+// heading returns a title of a hit for a person, the first of these that it has:
 //
-//   - the title;
-//   - the beginning of the text;
+//   - the title, or the first heading or line of the text;
 //   - of a row the values with words, in their order;
 //   - the beginning of a passage with words;
-//   - the numbers, dates and addresses of a row.
+//   - the numbers, dates and addresses of a row;
+//   - the file name, or else the id.
 func heading(h search.Hit) string {
-	if !hashID.MatchString(h.ID) {
-		return oneLine(h.ID)
-	}
 	names, fields := fieldsInOrder(h.Document)
-	for _, list := range [][]string{{"title", "name", "heading", "headline", "subject", "question"}, {"text", "body", "content", "abstract", "summary", "description", "answer"}} {
-		for _, name := range list {
-			if s, ok := fields[name].(string); ok && strings.TrimSpace(s) != "" {
-				return begin(s)
-			}
+	for _, name := range titleFields {
+		if s, ok := fields[name].(string); ok && strings.TrimSpace(s) != "" {
+			return begin(s)
 		}
+	}
+	for _, name := range textFields {
+		if s, ok := fields[name].(string); ok && strings.TrimSpace(s) != "" {
+			return begin(firstLine(s))
+		}
+	}
+	if !hashID.MatchString(h.ID) {
+		return cmp.Or(oneLine(path.Base(h.ID)), oneLine(h.ID))
 	}
 	var all, words []string
 	for _, name := range names {
@@ -68,6 +79,25 @@ func heading(h search.Hit) string {
 		return begin(strings.Join(all, " · "))
 	}
 	return h.ID
+}
+
+// firstLine returns the first heading of a Markdown text, or else its first line with words.
+func firstLine(text string) string {
+	first := ""
+	n := 0
+	for line := range strings.Lines(text) {
+		if n++; n > 50 {
+			break
+		}
+		line = strings.TrimSpace(line)
+		if marked := strings.TrimLeft(line, "#"); marked != line && strings.HasPrefix(marked, " ") {
+			return strings.TrimSpace(marked)
+		}
+		if first == "" && wordy.MatchString(line) {
+			first = line
+		}
+	}
+	return cmp.Or(first, text)
 }
 
 // fieldsInOrder returns the fields of a document and their names as they come.

@@ -10,7 +10,11 @@ import (
 func TestHeading(t *testing.T) {
 	const hash = "3ecc7964fc21b4451ba4a53300b74c14"
 	for name, c := range map[string]struct{ id, document, passage, want string }{
-		"an id that says something":    {id: "notes/a.md", document: `{"title":"Apples"}`, want: "notes/a.md"},
+		"a title":                      {id: "notes/a.md", document: `{"text":"# No","title":"Apples"}`, want: "Apples"},
+		"a first heading":              {id: "notes/a.md", document: `{"text":"\n---\nbefore\n## Apples\n# Pears"}`, want: "Apples"},
+		"a first line":                 {id: "a.txt", document: `{"text":"\n== 12 ==\nApples are red.\nPears are not."}`, want: "Apples are red."},
+		"a hash tag is no heading":     {id: "a.txt", document: `{"text":"#fruit\nApples"}`, want: "#fruit"},
+		"a file name":                  {id: "notes/a.md", document: `{"lang":"en"}`, want: "a.md"},
 		"a hash and a title":           {id: hash, document: `{"text":"Long.","title":"Apples"}`, want: "Apples"},
 		"a row":                        {id: hash, document: `{"Betrag":"-84,00","Buchungstag":"2026-01-03T10:00:00Z","Empfänger":"Stadtwerke München","Zweck":"Abschlag\nStrom","url":"https://example.org/"}`, want: "Stadtwerke München · Abschlag Strom"},
 		"a row in its own order":       {id: hash, document: `{"z":"first","a":"then"}`, want: "first · then"},
@@ -32,11 +36,11 @@ func TestHeading(t *testing.T) {
 	}
 }
 
-// A hit that is headed by what it holds has its id behind the score.
+// The id is below a title that differs.
 func TestPrintHeading(t *testing.T) {
 	var b strings.Builder
-	printHits(&b, &search.Response{Hits: []search.Hit{{ID: "3ecc7964fc21b4451ba4a53300b74c14", Score: 0.5, Document: []byte(`{"a":"Strom","b":"Januar"}`)}, {ID: "x.md"}}}, false)
-	for _, want := range []string{" 1  Strom · Januar  0.500  3ecc7964fc21b4451ba4a53300b74c14\n", " 2  x.md  0.000\n"} {
+	printHits(&b, &search.Response{Hits: []search.Hit{{ID: "3ecc7964fc21b4451ba4a53300b74c14", Score: 0.5, Document: []byte(`{"a":"Strom","b":"Januar"}`)}, {ID: "x.md"}}}, styles{})
+	for _, want := range []string{" 1  Strom · Januar  0.500\n    3ecc7964fc21b4451ba4a53300b74c14\n", " 2  x.md  0.000\n"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q, want %q in it", b.String(), want)
 		}

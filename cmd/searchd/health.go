@@ -35,8 +35,8 @@ No API key is needed. --addr and --tls-cert are those of serve, and come from th
 			if h.timeout <= 0 {
 				return fmt.Errorf("--timeout: got %v, allowed: more than 0s", h.timeout)
 			}
-			if _, _, err := net.SplitHostPort(h.addr); err != nil {
-				return fmt.Errorf("--addr: got %q, allowed: HOST:PORT, such as 127.0.0.1:8080", h.addr)
+			if err := checkAddr(h.addr); err != nil {
+				return err
 			}
 			if err := h.probe(cmd.Context()); err != nil {
 				fmt.Fprintln(cmd.ErrOrStderr(), "searchd: not ready:", err)

@@ -47,22 +47,24 @@ type keysFlags struct {
 }
 
 func (f *keysFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.data, "data", "", "data folder")
+	cmd.Flags().StringVar(&f.data, "data", "", dataUsage)
 	cmd.Flags().StringVar(&f.server, "server", "", "URL of a running server, instead of --data")
 	cmd.Flags().StringVar(&f.key, "key", "", "API key of the server, with the scope keys:admin")
 }
 
 // with runs fn on the keys.
 func (f *keysFlags) with(mustExist bool, fn func(keyring) error) error {
-	switch {
-	case f.data == "" && f.server == "":
-		return errors.New("name --data DIR, or --server URL of a running server")
-	case f.server != "":
+	if f.server != "" {
 		c, err := openServer(f.server, f.key)
 		if err != nil {
 			return err
 		}
 		return fn(remoteKeys{c})
+	}
+	if !mustExist {
+		if err := command.CheckDataFolder(f.data); err != nil {
+			return err
+		}
 	}
 	vault, err := embedded.OpenVault(f.data, mustExist)
 	if err != nil {
@@ -73,6 +75,14 @@ func (f *keysFlags) with(mustExist bool, fn func(keyring) error) error {
 		err = fn(folderKeys{ring})
 	}
 	return errors.Join(err, vault.Close())
+}
+
+// useDefaultData sets the data folder where neither it nor a server is named.
+func (f *keysFlags) useDefaultData(cmd *cobra.Command) error {
+	if f.server != "" {
+		return nil
+	}
+	return command.UseDefaultData(cmd, &f.data)
 }
 
 // isNew reports whether there is no data folder yet where one is named.
@@ -146,6 +156,9 @@ func newKeysCreateCommand() *cobra.Command {
 		if err := s.Check(time.Now()); err != nil { // before a folder is made for it
 			return err
 		}
+		if err := f.useDefaultData(cmd); err != nil {
+			return err
+		}
 		isNew := f.isNew()
 		return f.with(false, func(k keyring) error {
 			key, token, err := k.create(cmd.Context(), s)
@@ -202,6 +215,9 @@ func newKeysListCommand() *cobra.Command {
 	f.add(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := f.useDefaultData(cmd); err != nil {
+			return err
+		}
 		return f.with(true, func(k keyring) error {
 			keys, err := k.list(cmd.Context())
 			if err != nil {
@@ -245,6 +261,9 @@ func newKeysRevokeCommand() *cobra.Command {
 	}
 	f.add(cmd)
 	cmd.RunE = func(cmd *cobra.Command, ids []string) error {
+		if err := f.useDefaultData(cmd); err != nil {
+			return err
+		}
 		return f.with(true, func(k keyring) error {
 			for _, id := range ids {
 				if err := k.revoke(cmd.Context(), id); err != nil {

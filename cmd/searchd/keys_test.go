@@ -3,9 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"log/slog"
 	"net"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -87,22 +85,17 @@ func rootKey(t *testing.T) (ring *access.Keyring, root string) {
 func TestKeysOfAServer(t *testing.T) {
 	ring, root := rootKey(t)
 	engine := apitest.New(t)
-	s, err := api.New(api.Options{Engine: engine, Inference: engine.Inference(), Logger: slog.New(slog.DiscardHandler), Keys: ring})
-	if err != nil {
-		t.Fatal(err)
-	}
-	srv := httptest.NewServer(s.Handler())
-	defer srv.Close()
-	if _, err := runCommand(t, "keys", "list", "--server", srv.URL); err == nil || !strings.Contains(err.Error(), "missing_api_key") {
+	srv := serverOf(t, api.Options{Engine: engine, Inference: engine.Inference(), Keys: ring})
+	if _, err := runCommand(t, "keys", "list", "--server", srv); err == nil || !strings.Contains(err.Error(), "missing_api_key") {
 		t.Errorf("list without a key: %v", err)
 	}
-	testKeys(t, "--server", srv.URL, "--key", root)
-	mustCommand(t, "keys", "create", "--server", srv.URL, "--key", root, "--name", "made", "--scopes", "search")
+	testKeys(t, "--server", srv, "--key", root)
+	mustCommand(t, "keys", "create", "--server", srv, "--key", root, "--name", "made", "--scopes", "search")
 	maker, err := ring.Check(root)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if table := mustCommand(t, "keys", "list", "--server", srv.URL, "--key", root); !strings.Contains(table, "MADE BY") || strings.Count(table, maker.ID) != 2 {
+	if table := mustCommand(t, "keys", "list", "--server", srv, "--key", root); !strings.Contains(table, "MADE BY") || strings.Count(table, maker.ID) != 2 {
 		t.Errorf("table:\n%s\nwant %s and what it made", table, maker.ID)
 	}
 }

@@ -3,8 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"log/slog"
-	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -59,12 +57,7 @@ func TestMCPOfFolderAndServer(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	s, err := api.New(api.Options{Engine: e, Inference: e.Inference(), Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := httptest.NewServer(s.Handler())
-	defer server.Close()
+	server := serverOf(t, api.Options{Engine: e, Inference: e.Inference()})
 	calls := []string{
 		`{"name":"list_collections"}`,
 		`{"name":"search","arguments":{"query":"kittn"}}`,
@@ -79,7 +72,7 @@ func TestMCPOfFolderAndServer(t *testing.T) {
 	if _, err := e.SetAlias(t.Context(), "live", "notes"); err != nil {
 		t.Fatal(err)
 	}
-	remote := conversation(t, calls, "--server", server.URL)
+	remote := conversation(t, calls, "--server", server)
 	if err := e.Close(); err != nil {
 		t.Fatal(err)
 	}

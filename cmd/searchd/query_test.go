@@ -1,8 +1,6 @@
 package main
 
 import (
-	"log/slog"
-	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -22,14 +20,14 @@ func TestPrintHits(t *testing.T) {
 		Highlights: map[string][]string{
 			"title": {"My <mark>garden</mark>", "again"}, "ta\rgs": {"<mark>garden</mark> &amp;"}, "text": {"a <mark>garden</mark>"}, "path": {"notes/<mark>garden</mark>.md"},
 		},
-	}}, Facets: map[string]search.FacetCounts{"tags": {Values: []search.FacetValue{{Value: "a\x1b[2J\r\nb", Count: 1}, {Value: 1.5e6, Count: 3}}}}}, true)
-	want := "\x1b[1m 1  notes/garden.md\x1b[0m  0.500\n" +
-		"    ]0;titlea \x1b[1mgarden\x1b[0m <mark> &\x1b[0m\n" +
+		Document: []byte(`{"title":"My garden"}`),
+	}}, Facets: map[string]search.FacetCounts{"tags": {Values: []search.FacetValue{{Value: "a\x1b[2J\r\nb", Count: 1}, {Value: 1.5e6, Count: 3}}}}}, styles{title: "<t>", mark: "<m>", dim: "<d>", plain: "</>"})
+	want := "<t> 1  My garden</>  <d>0.500</>\n    <d>notes/garden.md</>\n" +
+		"    ]0;titlea <m>garden</> <mark> &</>\n" +
 		"    un[2Jmarked\n" +
-		"    ta gs: \x1b[1mgarden\x1b[0m &\x1b[0m\n" +
-		"    title: My \x1b[1mgarden\x1b[0m\x1b[0m\n"
+		"    ta gs: <m>garden</> &</>\n"
 	want += "\ntags:  a[2J b (1)  1500000 (3); 0 without\n"
-	if got, _, _ := strings.Cut(b.String(), "\n\n0 of"); !strings.HasPrefix(b.String(), want) {
+	if got := b.String(); !strings.HasPrefix(got, want) {
 		t.Errorf("printHits:\n%q\nwant\n%q", got, want)
 	}
 }
@@ -52,7 +50,7 @@ func TestPrintExplain(t *testing.T) {
 // and of a long passage the part with the first mark is shown, in a pipe as on a terminal.
 func TestPrintHitsInPipe(t *testing.T) {
 	long := strings.Repeat("before ", 200)
-	for _, bold := range []bool{true, false} {
+	for _, bold := range []styles{{title: "\x1b[1m", mark: "\x1b[1m", plain: "\x1b[0m"}, {}} {
 		var b strings.Builder
 		printHits(&b, &search.Response{Hits: []search.Hit{{
 			ID: "two\nlines\x1b[2J.md",
@@ -61,10 +59,25 @@ func TestPrintHitsInPipe(t *testing.T) {
 				Sentence: &search.Sentence{Start: 5, End: 2000},
 			}},
 		}}}, bold)
-		for _, want := range []string{"two lines[2J.md", "… before", "the garden after\n"} {
+		for _, want := range []string{" 1  two lines[2J.md", "… before", "the garden after\n"} {
 			if got := strings.NewReplacer("\x1b[1m", "", "\x1b[0m", "").Replace(b.String()); !strings.Contains(got, want) {
-				t.Errorf("bold %v: %q, want %q in it", bold, got, want)
+				t.Errorf("%+v: %q, want %q in it", bold, got, want)
 			}
+		}
+	}
+}
+
+func TestCountHits(t *testing.T) {
+	for want, r := range map[string]search.Response{
+		"no results":                {},
+		"1 result":                  {Hits: make([]search.Hit, 1), Total: search.Total{Value: 1, Relation: "eq", Of: "keyword"}},
+		"42 results":                {Hits: make([]search.Hit, 42), Total: search.Total{Value: 42, Relation: "eq", Of: "union"}},
+		"10 of 1,234,567 results":   {Hits: make([]search.Hit, 10), Total: search.Total{Value: 1234567, Relation: "eq", Of: "all"}},
+		"10 of about 1,200 results": {Hits: make([]search.Hit, 10), Total: search.Total{Value: 1200, Relation: "gte", Of: "union"}},
+		"closest 10":                {Hits: make([]search.Hit, 10), Total: search.Total{Value: 200, Relation: "gte", Of: "vector"}},
+	} {
+		if got := countHits(&r); got != want {
+			t.Errorf("%+v: %q, want %q", r.Total, got, want)
 		}
 	}
 }
@@ -79,12 +92,7 @@ func TestQueryWithoutCollection(t *testing.T) {
 	}
 	defer e.Close()
 	ring, _ := rootKey(t)
-	s, err := api.New(api.Options{Engine: e, Inference: e.Inference(), Logger: slog.New(slog.DiscardHandler), Keys: ring})
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := httptest.NewServer(s.Handler())
-	defer server.Close()
+	server := serverOf(t, api.Options{Engine: e, Inference: e.Inference(), Keys: ring})
 	key := func(collection string) string {
 		_, token, err := ring.Create(t.Context(), access.Spec{Name: collection, Scopes: access.Search, Collections: []string{collection}})
 		if err != nil {
@@ -111,18 +119,18 @@ func TestQueryWithoutCollection(t *testing.T) {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}
-	asks("holds no collection yet", "--server", server.URL, "--key", all)
+	asks("holds no collection yet", "--server", server, "--key", all)
 	add("notes")
-	asks("in-notes", "--server", server.URL, "--key", all)
+	asks("in-notes", "--server", server, "--key", all)
 	add("other")
-	asks("--collection: the server holds 2, name one", "--server", server.URL, "--key", all)
-	asks("in-notes", "--server", server.URL, "--key", one)
-	asks("invalid_api_key", "--server", server.URL, "--key", "sk-wrong")
+	asks("--collection: the server holds 2, name one", "--server", server, "--key", all)
+	asks("in-notes", "--server", server, "--key", one)
+	asks("invalid_api_key", "--server", server, "--key", "sk-wrong")
 	if _, err := e.SetAlias(t.Context(), "docs", "other"); err != nil {
 		t.Fatal(err)
 	}
-	asks("in-other", "--server", server.URL, "--key", all)
-	boost := []string{"--explain", "--server", server.URL, "--key", one, "--boost", `{"filter": "text EXISTS", "weight": 0.5}`, "--boost"}
+	asks("in-other", "--server", server, "--key", all)
+	boost := []string{"--explain", "--server", server, "--key", one, "--boost", `{"filter": "text EXISTS", "weight": 0.5}`, "--boost"}
 	asks("factor 1.750, rank 1  text EXISTS 1.00 of 0.5  stars 0.50 of 0.5\n", append(boost, `{"field": "stars", "scale": 100, "weight": 0.5}`)...)
 	asks(`boosts[1].scale: got "1d"`, append(boost, `{"field": "stars", "scale": "1d", "weight": 0.5}`)...)
 	asks(`--boost: got "stars:100"`, append(boost, "stars:100")...)

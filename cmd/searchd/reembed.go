@@ -26,7 +26,7 @@ func newReembedCommand() *cobra.Command {
 	var collection, file string
 	var keep bool
 	cmd := &cobra.Command{
-		Use: "reembed --data DIR --model NAME|DIR | --settings FILE", Short: "Give a collection the vectors of another checkpoint, or other settings",
+		Use: "reembed --model NAME|DIR | --settings FILE", Short: "Give a collection the vectors of another checkpoint, or other settings",
 		Long: `Encodes every document of a collection with the checkpoint of --model and replaces the old vectors in one transaction. With --settings the
 collection is rebuilt with these settings, which replace all of its old ones, and with its own checkpoint unless --model names another; passages
 whose text stays the same then keep their vectors. An interrupted run leaves the collection as it was, and the next run continues it. For a folder
@@ -55,6 +55,9 @@ that a server has open use POST /v1/collections/COLLECTION/reembed; the server g
 			if cmd.Flags().Changed("precision") {
 				o.Precision = f.precision
 			}
+		}
+		if err := command.UseDefaultData(cmd, &f.data); err != nil {
+			return err
 		}
 		e, err := f.openWith(cmd.Context(), search.Options{Notice: notices(cmd), MustExist: true})
 		if err != nil {

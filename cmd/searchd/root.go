@@ -2,10 +2,12 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"searchd/cmd/internal/command"
 	"searchd/cmd/internal/ingest"
 	"searchd/internal/settings"
 	"searchd/internal/version"
@@ -77,7 +79,10 @@ func addUsage(cmd *cobra.Command) {
 func choose(cmd *cobra.Command) {
 	cmd.Args = cobra.ArbitraryArgs // completion has its own
 	cmd.RunE = func(cmd *cobra.Command, given []string) error {
-		if len(given) == 0 {
+		switch {
+		case len(given) == 0 && !cmd.HasParent() && onTerminal(cmd.OutOrStdout()):
+			return printGuide(cmd.OutOrStdout())
+		case len(given) == 0:
 			return cmd.Help()
 		}
 		return unknown(cmd, given[0])
@@ -105,4 +110,25 @@ func unknown(cmd *cobra.Command, word string) error {
 		where = strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")
 	}
 	return fmt.Errorf("%s: got %q, allowed: %s%s", where, word, strings.Join(names, ", "), meant)
+}
+
+// onTerminal is a variable for tests.
+var onTerminal = command.IsTerminal
+
+// printGuide prints what a newcomer needs.
+func printGuide(w io.Writer) error {
+	data, err := command.DefaultData()
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, `searchd finds documents by meaning and by words.
+
+  searchd ingest notes/              read a folder of documents
+  searchd query "how do I ..."       search them
+  searchd serve                      search in the browser, at http://127.0.0.1:8080/
+
+They use the data folder %s; --data DIR names another one.
+"searchd --help" lists all commands, "searchd COMMAND --help" their options.
+`, data)
+	return err
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -82,6 +83,9 @@ func (f *serveFlags) serve(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	if err := command.UseDefaultData(cmd, &f.data); err != nil {
+		return err
+	}
 	l, err := listen(f.addr)
 	if err != nil {
 		return err
@@ -120,6 +124,9 @@ func (f *serveFlags) serve(cmd *cobra.Command) error {
 
 // listen opens the address of --addr.
 func listen(addr string) (net.Listener, error) {
+	if err := checkAddr(addr); err != nil {
+		return nil, err
+	}
 	l, err := net.Listen("tcp", addr)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return nil, fmt.Errorf("--addr: %w; stop the program that listens there, or choose another address", err)
@@ -128,6 +135,22 @@ func listen(addr string) (net.Listener, error) {
 		return nil, fmt.Errorf("--addr: %w", err)
 	}
 	return l, nil
+}
+
+// checkAddr returns an error with advice for an address without a host or a port.
+func checkAddr(addr string) error {
+	if _, _, err := net.SplitHostPort(addr); err == nil {
+		return nil
+	}
+	like := "127.0.0.1:8080"
+	if _, err := strconv.ParseUint(addr, 10, 16); err == nil {
+		like = "127.0.0.1:" + addr
+	} else if _, rest, ok := strings.Cut(addr, "://"); ok {
+		like = strings.TrimRight(rest, "/")
+	} else if net.ParseIP(addr) != nil || !strings.Contains(addr, ":") {
+		like = net.JoinHostPort(addr, "8080")
+	}
+	return fmt.Errorf("--addr: got %q, allowed: HOST:PORT, such as %s", addr, like)
 }
 
 // apiOptions returns the server's options. They are checked before the data folder is opened, which

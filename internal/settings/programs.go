@@ -7,7 +7,7 @@ var OfSearchd = strings.Fields(`addr allow-private allowed-hosts alpha base boos
 		collections config cors-origin damaged data dataset debug-addr deep dim dimensions diversity
 		documents drain-grace drop-damaged ef ef-construction expires explain facets fields filter
 		for format fusion hub ids insecure into json keep-old key language limit log-format m
-		max-collections max-conns max-size misspell mode model name only operator pause pooling
+		max-collections max-conns max-size misspell mode model name only open operator pause pooling
 		precision quantize query rate rate-burst rate-limit repair require-key reranker scopes
 		searchers sentences server settings sort sparse-model spelling sts threads timeout tls-cert
 		tls-key truth verify`)

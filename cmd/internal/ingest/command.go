@@ -68,7 +68,7 @@ func Program() *cobra.Command {
 func NewCommand() *cobra.Command {
 	var f flags
 	cmd := &cobra.Command{
-		Use:   "ingest [--data DIR | --server URL] PATH...|-",
+		Use:   "ingest PATH...|-",
 		Short: "Bring documents into a search engine",
 		Long: `Reads files, folders and standard input ("-"): JSON lines, CSV, Markdown, HTML, plain text (also org, rst,
 adoc, tex, srt and vtt), PDF, Word, PowerPoint and Excel (docx, pptx, xlsx, xls), OpenDocument (odt, ods, odp), rich text (rtf), e-books (epub),
@@ -110,6 +110,11 @@ Exit codes: 0 done, 1 some items failed, 2 could not run.`,
 		if err := f.check(paths); err != nil {
 			return err
 		}
+		if f.server == "" {
+			if err := command.UseDefaultData(cmd, &f.data); err != nil {
+				return err
+			}
+		}
 		return run(cmd.Context(), f, paths, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 	}
 	return cmd
@@ -117,7 +122,7 @@ Exit codes: 0 done, 1 some items failed, 2 could not run.`,
 
 func (f *flags) add(cmd *cobra.Command) {
 	fs, formats := cmd.Flags(), extract.Formats()
-	fs.StringVar(&f.data, "data", "", "data folder, made if it is missing")
+	fs.StringVar(&f.data, "data", "", "data folder, made if it is missing (default: searchd in your data folder, such as ~/.local/share/searchd)")
 	fs.StringVar(&f.server, "server", "", "URL of a running server, instead of --data")
 	fs.StringVar(&f.key, "key", "", "API key of the server")
 	fs.StringVar(&f.collection, "collection", "docs", "collection, made if it is missing")

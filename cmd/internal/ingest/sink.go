@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"searchd/client"
+	"searchd/cmd/internal/command"
 	"searchd/cmd/internal/progress"
 	"searchd/extract"
 	"searchd/search"
@@ -94,6 +95,9 @@ type folderSink struct {
 }
 
 func openFolder(ctx context.Context, f flags, language languageChoice, notice func(string)) (sink, error) {
+	if err := command.CheckDataFolder(f.data); err != nil {
+		return nil, err
+	}
 	if absent(f.data) {
 		if err := language.requirePath(); err != nil {
 			return nil, err

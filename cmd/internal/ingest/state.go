@@ -33,7 +33,11 @@ func stateFolder(f flags) (string, error) {
 		}
 		return "", nil
 	}
-	sum := sha256.Sum256([]byte(strings.TrimSuffix(f.server, "/")))
+	server := strings.TrimSuffix(f.server, "/")
+	if !strings.Contains(server, "://") {
+		server = "http://" + server // as the client does
+	}
+	sum := sha256.Sum256([]byte(server))
 	return filepath.Join(dir, hex.EncodeToString(sum[:6]), name), nil
 }
 
