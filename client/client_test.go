@@ -99,9 +99,14 @@ func must[T any](t testing.TB) func(v T, err error) T {
 }
 
 func TestNewChecksTheURL(t *testing.T) {
-	for _, base := range []string{"", "localhost:8080", "ftp://x", "http://", "://", "http://x?q=1", "http://x/#top"} {
+	for _, base := range []string{"", "ftp://x", "http://", "://", "http://x?q=1", "http://x/#top"} {
 		if _, err := client.New(base, client.Options{}); err == nil {
 			t.Errorf("New(%q): no error", base)
+		}
+	}
+	for _, base := range []string{"localhost:8080", "localhost", "127.0.0.1:8080/", "[::1]:8080/search", "https://x"} {
+		if _, err := client.New(base, client.Options{}); err != nil {
+			t.Errorf("New(%q): %v", base, err)
 		}
 	}
 }

@@ -188,7 +188,7 @@ func TestServeCommand(t *testing.T) {
 		t.Errorf("ingest: %s", summary)
 	}
 	out, _ := mustRun(t, "searchd", "query", "--server", "http://"+addr, "cash reserves for unexpected bills")
-	if !strings.HasPrefix(out, " 1  emergency-fund.md") {
+	if !strings.HasPrefix(out, " 1  How large should an emergency fund be?") || !strings.Contains(out, "\n    emergency-fund.md\n") {
 		t.Errorf("query: %s", out)
 	}
 	// A second process must not touch the folder meanwhile.

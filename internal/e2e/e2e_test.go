@@ -39,7 +39,13 @@ var pdfReader pdf.Reader
 
 // TestMain removes the programs at the end and ends the browser.
 func TestMain(m *testing.M) {
+	home, err := os.MkdirTemp("", "searchd-e2e-home-") // the data folder of commands without --data
+	if err != nil {
+		panic(err)
+	}
+	os.Setenv("XDG_DATA_HOME", home)
 	code := m.Run()
+	os.RemoveAll(home)
 	if err := errors.Join(endPrograms(), endBrowser()); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		code = 1
