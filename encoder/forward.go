@@ -119,6 +119,10 @@ func (s *stack) project(w *workspace, b *batch, n, worker, from, to int) {
 		l.attentionNorm.apply(y, x, rows)
 		x = y
 	}
+	if l.squares != nil {
+		addSquares(l.squares.qkv, x)
+	}
+	x = divide(w.scratch[worker].divided, x, l.smoothing.qkv)
 	l.qkv.mul(w.qkv[from*w.qkvWidth:to*w.qkvWidth], x, rows, simd.Identity, nil)
 	s.rotate(l, w, b, from, to)
 }
@@ -160,6 +164,10 @@ func (s *stack) finish(l *layer, w *workspace, worker, from, to int) {
 	} else {
 		l.attentionNorm.apply(x, x, rows)
 	}
+	if l.squares != nil {
+		addSquares(l.squares.up, in)
+	}
+	in = divide(sc.divided, in, l.smoothing.up)
 	l.down.mul(x, s.widen(l, sc, in, rows, 0, 1), rows, simd.Identity, x)
 	if !s.preNorm {
 		l.feedForwardNorm.apply(x, x, rows)

@@ -302,7 +302,7 @@ func (m *Model) loadTransformer(fsys fs.FS, dir string) error {
 	var tokErr, hashErr error
 	beside.Go(func() { m.tok, tokErr = readTokenizer(fsys, dir, o, a.vocab) })
 	beside.Go(func() { m.info.SHA256, hashErr = ck.SHA256() })
-	m.stack, err = loadStack(ck, a, m.options.Precision)
+	m.stack, err = loadStack(ck, a, m.options.Precision, nil)
 	beside.Wait()
 	if err := errors.Join(tokErr, err, hashErr); err != nil {
 		return err
@@ -311,6 +311,9 @@ func (m *Model) loadTransformer(fsys fs.FS, dir string) error {
 	m.info.Vocab, m.info.Parameters = a.vocab, m.stack.parameters
 	if m.stack.head != nil {
 		m.info.Labels = m.stack.head.labels
+	}
+	if m.options.Precision == Int8 && !a.preNorm {
+		return m.smooth(ck)
 	}
 	return nil
 }

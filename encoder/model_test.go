@@ -13,6 +13,7 @@ import (
 	"testing/fstest"
 	"time"
 
+	"encoding/binary"
 	"searchd/encoder/safetensors"
 	"searchd/pooling"
 )
@@ -83,7 +84,7 @@ func TestInt8TooWide(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := loadStack(ck, a, Int8); errors.Is(err, ErrConfig) != wide {
+		if _, err := loadStack(ck, a, Int8, nil); errors.Is(err, ErrConfig) != wide {
 			t.Errorf("%s: %v, want ErrConfig: %v", sizes, err, wide)
 		}
 	}
@@ -300,5 +301,42 @@ func TestInspect(t *testing.T) {
 				t.Errorf("%s: %+v: %v, want ErrInspect", name, o, err)
 			}
 		}
+	}
+}
+
+// TestSmoothing gives the norms channels that are much larger than the others, and requires that
+// the factors reduce the error of int8.
+func TestSmoothing(t *testing.T) {
+	file, err := os.ReadFile("testdata/bert-mean/model.safetensors")
+	if err != nil {
+		t.Fatal(err)
+	}
+	header, data := splitFile(t, file)
+	for name, e := range header {
+		if strings.HasSuffix(name, "LayerNorm.weight") {
+			for i := e.Offsets[0]; i < e.Offsets[0]+8; i += 4 { // two channels
+				binary.LittleEndian.PutUint32(data[i:], math.Float32bits(20))
+			}
+		}
+	}
+	fsys := overlay{os.DirFS("testdata/bert-mean"), map[string]string{"model.safetensors": joinFile(header, data)}}
+	exact, smooth, rough := mustLoad(t, fsys, Options{}), mustLoad(t, fsys, Options{Precision: Int8}), mustLoad(t, fsys, Options{Precision: Int8})
+	ck, err := safetensors.Open(fsys, ".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ck.Close()
+	if rough.stack, err = loadStack(ck, rough.stack.architecture, Int8, nil); err != nil {
+		t.Fatal(err)
+	}
+	want := encode(t, exact, EncodeOptions{}, sampleTexts...)
+	loss := func(m *Model) (sum float64) {
+		for i, v := range encode(t, m, EncodeOptions{}, sampleTexts...) {
+			sum += 1 - dot64(v, want[i])
+		}
+		return sum
+	}
+	if with, without := loss(smooth), loss(rough); with > 0.7*without {
+		t.Errorf("1 - cosine of int8 is %.2g with factors and %.2g without", with, without)
 	}
 }

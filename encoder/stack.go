@@ -41,11 +41,13 @@ type layer struct {
 	gate, up           *linear // [I, H]; gate nil: plain
 	down               *linear // [H, I]
 	feedForwardNorm    *norm
+	smoothing          smoothing
+	squares            *channelSquares // nil except during calibration
 }
 
 // loadStack reads the weights that a calls for. The linear layers of the blocks get the given
-// precision, all else stays in float32.
-func loadStack(ck *safetensors.Checkpoint, a *architecture, p Precision) (*stack, error) {
+// precision and the factors by the root of the layer, all else stays in float32.
+func loadStack(ck *safetensors.Checkpoint, a *architecture, p Precision, factors map[string]*smoothing) (*stack, error) {
 	const deepest = 1 << 16 // products of bytes that an int32 can sum; hidden sizes are never above it
 	if inner := a.heads * a.headSize; p == Int8 && max(a.intermediate, inner) > deepest {
 		return nil, fmt.Errorf("%w: intermediate size %d, %d attention heads of %d, with int8 at most %d and as many in all heads are possible",
@@ -63,7 +65,7 @@ func loadStack(ck *safetensors.Checkpoint, a *architecture, p Precision) (*stack
 	}
 	s := &stack{architecture: a, parameters: l.parameters}
 	inside := *l
-	inside.precision = p
+	inside.precision, inside.factors = p, factors
 	team(2).each(2, func(_, part int) { // in parallel: the word table of a small checkpoint is as large as its blocks
 		if part == 0 {
 			s.load(l)
@@ -160,16 +162,23 @@ func (s *stack) loadLayer(l *loader, spec *layerSpec) *layer {
 		return spec.root + base
 	}
 	b := &layer{spec: spec}
+	if f := l.factors[spec.root]; f != nil {
+		b.smoothing = *f
+	}
+	l.reciprocal = b.smoothing.qkv
 	if spec.qkv != "" {
 		b.qkv = l.linear(name(spec.qkv), q+2*kv, h, spec.qkvBias)
 	} else {
 		b.qkv = l.stacked([]string{name(spec.query), name(spec.key), name(spec.value)}, []int{q, kv, kv}, h, spec.qkvBias)
 	}
+	l.reciprocal = nil
 	b.queryNorm = l.norm(name(spec.queryNorm), a.headSize, rmsNorm, false, a.eps)
 	b.keyNorm = l.norm(name(spec.keyNorm), a.headSize, rmsNorm, false, a.eps)
 	b.output = l.linear(name(spec.output), h, q, spec.outputBias)
 	b.attentionNorm = l.norm(name(spec.attentionNorm), h, a.norm, a.normBias, a.eps)
+	l.reciprocal = b.smoothing.up
 	b.gate, b.up = l.feedForward(spec, name, i, h)
+	l.reciprocal = nil
 	b.down = l.linear(name(spec.down), h, i, spec.downBias)
 	b.feedForwardNorm = l.norm(name(spec.feedForwardNorm), h, a.norm, a.normBias, a.eps)
 	return b

@@ -33,7 +33,7 @@ func (s *stack) forwardTogether(ctx context.Context, w *workspace, b *batch, t t
 				residual = states
 				l.attentionNorm.apply(x, states, n)
 			}
-			l.qkv.share(w.qkv, x, n, worker, parts, simd.Identity, nil)
+			l.qkv.share(w.qkv, divide(sc.divided, x, l.smoothing.qkv), n, worker, parts, simd.Identity, nil)
 			m.meet()
 			if l.queryNorm != nil || l.keyNorm != nil || l.spec.rope != nil {
 				s.rotate(l, w, b, from, to)
@@ -50,7 +50,7 @@ func (s *stack) forwardTogether(ctx context.Context, w *workspace, b *batch, t t
 			} else {
 				l.attentionNorm.apply(x, states, n)
 			}
-			up := s.widen(l, w.scratch[0], x, n, worker, parts)
+			up := s.widen(l, w.scratch[0], divide(sc.divided, x, l.smoothing.up), n, worker, parts)
 			m.meet()
 			l.down.share(states, up, n, worker, parts, simd.Identity, residual)
 			m.meet()

@@ -50,7 +50,9 @@ type loader struct {
 	prefix     string
 	words      string // the name of the word table
 	transposed bool
-	precision  Precision // of what pack makes
+	precision  Precision             // of what pack makes
+	factors    map[string]*smoothing // by the root of a layer
+	reciprocal []float32             // [in]: what the columns are divided by when they are packed; nil: nothing
 	dry        bool
 	used       map[string]bool
 	parameters int
@@ -177,6 +179,11 @@ func (l *loader) pack(w []float32, out, in int) simd.Packed {
 	case l.dry || l.err != nil:
 		return nil
 	case l.precision == Int8:
+		if l.reciprocal != nil {
+			for k := range w {
+				w[k] /= l.reciprocal[k%in]
+			}
+		}
 		return simd.PackInt8(w, out, in)
 	}
 	return simd.Pack(w, out, in)

@@ -18,6 +18,7 @@ type workspace struct {
 type scratch struct {
 	embedding []float32 // [blockRows, E]
 	normed    []float32 // [blockRows, H]
+	divided   []float32 // [blockRows, H], see smoothing
 	gate, up  []float32 // [blockRows, I]
 	scores    []float32 // [tileScores]
 	heaviest  [longQueryTile]float32
@@ -42,9 +43,10 @@ func (w *workspace) prepare(s *stack, b *batch, t team) {
 	w.context = grown(w.context, n*s.heads*s.headSize)
 	for len(w.scratch) < int(t) {
 		sc := &scratch{
-			normed: make([]float32, blockRows*s.hidden),
-			up:     make([]float32, blockRows*s.intermediate),
-			scores: make([]float32, tileScores),
+			normed:  make([]float32, blockRows*s.hidden),
+			divided: make([]float32, blockRows*s.hidden),
+			up:      make([]float32, blockRows*s.intermediate),
+			scores:  make([]float32, tileScores),
 		}
 		if s.projection != nil {
 			sc.embedding = make([]float32, blockRows*s.embedding)

