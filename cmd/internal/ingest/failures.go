@@ -27,7 +27,7 @@ type failures struct {
 	stderr          io.Writer
 	shown           int
 	all             bool // show all of them
-	reasons         map[reason]int
+	reasons         map[reason]*reasonCount
 	reported        map[extract.ItemError]bool // nil, or what was reported, where files may be read more than once
 }
 
@@ -117,6 +117,12 @@ func (f *failures) close() error {
 // reason is why items of one kind of file failed.
 type reason struct{ kind, text string }
 
+// reasonCount is how many items failed for a reason, and the path of the first of them.
+type reasonCount struct {
+	n     int
+	first string
+}
+
 const (
 	shownReasons = 12
 	maxReasons   = 1000 // that are kept
@@ -152,28 +158,42 @@ func (f *failures) countReason(e extract.ItemError) {
 	}
 	r := reason{kind, text}
 	if f.reasons == nil {
-		f.reasons = map[reason]int{}
+		f.reasons = map[reason]*reasonCount{}
 	}
-	if f.reasons[r] == 0 && len(f.reasons) >= maxReasons {
+	if f.reasons[r] == nil && len(f.reasons) >= maxReasons {
 		r = reason{"", "other reasons"}
 	}
-	f.reasons[r]++
+	if f.reasons[r] == nil {
+		f.reasons[r] = &reasonCount{first: e.Path}
+	}
+	f.reasons[r].n++
 }
 
-// printReasons writes why items failed, the commonest reasons first.
+// printReasons writes why items failed, by the kind of file, the commonest reasons first.
 func (f *failures) printReasons(w io.Writer) {
 	all := slices.SortedFunc(maps.Keys(f.reasons), func(a, b reason) int {
-		return cmp.Or(f.reasons[b]-f.reasons[a], strings.Compare(a.kind, b.kind), strings.Compare(a.text, b.text))
+		return cmp.Or(f.reasons[b].n-f.reasons[a].n, strings.Compare(a.kind, b.kind), strings.Compare(a.text, b.text))
 	})
+	if len(all) > 0 {
+		fmt.Fprintln(w, "left out, or read with a warning:")
+	}
 	rest := 0
 	for i, r := range all {
-		if i >= shownReasons {
-			rest += f.reasons[r]
-			continue
+		if c := f.reasons[r]; i < shownReasons {
+			fmt.Fprintf(w, "%9d %s (%s)\n", c.n, terminal.Printable(strings.TrimSpace(r.kind+" "+r.text)), terminal.Printable(c.example()))
+		} else {
+			rest += c.n
 		}
-		fmt.Fprintf(w, "%9d %s\n", f.reasons[r], terminal.Printable(strings.TrimSpace(r.kind+" "+r.text)))
 	}
 	if rest > 0 {
 		fmt.Fprintf(w, "%9d for other reasons\n", rest)
 	}
+}
+
+// example names the first item.
+func (c *reasonCount) example() string {
+	if c.n == 1 {
+		return c.first
+	}
+	return "such as " + c.first
 }

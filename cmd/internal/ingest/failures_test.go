@@ -93,14 +93,14 @@ func TestReasons(t *testing.T) {
 	}
 	var b strings.Builder
 	f.printReasons(&b)
-	if got, want := b.String(), "        3 .pdf no text on … pages\n        1 binary\n        1 .pdf warning: no text on … pages\n"; got != want {
+	if got, want := b.String(), "left out, or read with a warning:\n        3 .pdf no text on … pages (such as a/b.PDF)\n        1 binary (stdin)\n        1 .pdf warning: no text on … pages (d.eml)\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	for i := range 3 * maxReasons {
 		f.countReason(extract.ItemError{Path: fmt.Sprint("a.", strings.Repeat("x", i%15), "y"), Reason: strings.Repeat("z", i%200)})
 	}
 	b.Reset()
-	if f.printReasons(&b); len(f.reasons) > maxReasons+1 || strings.Count(b.String(), "\n") != shownReasons+1 {
+	if f.printReasons(&b); len(f.reasons) > maxReasons+1 || strings.Count(b.String(), "\n") != shownReasons+2 {
 		t.Errorf("%d reasons, %d lines", len(f.reasons), strings.Count(b.String(), "\n"))
 	}
 }

@@ -19,7 +19,8 @@ type counts struct {
 	documents int // ingested or unchanged
 	byStatus  map[string]int
 	byFormat  map[string]*formatCounts
-	skipped   map[string]int // by kind
+	skipped   map[extract.SkipKind]int
+	unknown   map[string]int // skipped files of unknown format, by extension
 	empty     int            // files
 	open      int            // files of which some documents are committed, but not the last
 	began     time.Time
@@ -33,7 +34,7 @@ type formatCounts struct {
 }
 
 func newCounts() counts {
-	return counts{byStatus: map[string]int{}, byFormat: map[string]*formatCounts{}, skipped: map[string]int{}, began: time.Now()}
+	return counts{byStatus: map[string]int{}, byFormat: map[string]*formatCounts{}, skipped: map[extract.SkipKind]int{}, unknown: map[string]int{}, began: time.Now()}
 }
 
 func (c *counts) format(name string) *formatCounts {
@@ -111,8 +112,14 @@ func (c *counts) print(w io.Writer, f *failures, ended bool) {
 			}
 		}
 	}
-	if n, kinds := c.skippedKinds(); n > 0 {
-		fmt.Fprintf(w, "%9d %s skipped: %s\n", n, noun(n, "file"), kinds)
+	for why, text := range skipReasons {
+		if n := c.skipped[extract.SkipKind(why)]; n > 0 {
+			fmt.Fprintf(w, "%9d %s skipped, %s", n, noun(n, "file"), text)
+			if extract.SkipKind(why) == extract.SkippedType {
+				fmt.Fprint(w, ": ", c.unknownKinds())
+			}
+			fmt.Fprintln(w)
+		}
 	}
 	if c.empty > 0 {
 		fmt.Fprintf(w, "%9d empty\n", c.empty)
@@ -142,52 +149,45 @@ const (
 	otherKind  = "other"
 )
 
-// skip counts a skipped file, by its extension or by the reason.
-func (c *counts) skip(path string, why extract.SkipKind) {
-	kind := otherKind
-	switch ext := strings.ToLower(filepath.Ext(path)); why {
-	case extract.SkippedType:
-		if ext == ".gz" { // named by what is in it
-			ext = strings.ToLower(filepath.Ext(strings.TrimSuffix(path, filepath.Ext(path)))) + ext
-		}
-		if len(ext) > 1 && len(ext) <= 16 && strings.Trim(ext[1:], "abcdefghijklmnopqrstuvwxyz0123456789+-_~.") == "" {
-			kind = ext
-		}
-	case extract.SkippedContent:
-		kind = "binary"
-	case extract.SkippedHidden:
-		kind = "hidden"
-	case extract.SkippedLink:
-		kind = "links"
-	case extract.SkippedLitter:
-		kind = "backups and litter"
-	}
-	if c.skipped[kind] == 0 && len(c.skipped) >= maxKinds {
-		kind = otherKind
-	}
-	c.skipped[kind]++
+// skipReasons are the reasons for which files are skipped.
+var skipReasons = []string{
+	extract.SkippedType: "of no known format", extract.SkippedContent: "of binary content", extract.SkippedHidden: "hidden: --hidden reads them, but not .git",
+	extract.SkippedLink: "symbolic links: --follow-symlinks reads them", extract.SkippedLitter: "backups and temporary files", extract.SkippedOwn: "of this program",
 }
 
-// skippedKinds returns how many files were skipped, and of which kinds, most first.
-func (c *counts) skippedKinds() (n int, kinds string) {
-	names := slices.Collect(maps.Keys(c.skipped))
-	slices.SortFunc(names, func(a, b string) int {
-		return cmp.Or(c.skipped[b]-c.skipped[a], strings.Compare(a, b))
-	})
+// skip counts a skipped file.
+func (c *counts) skip(path string, why extract.SkipKind) {
+	c.skipped[why]++
+	if why != extract.SkippedType {
+		return
+	}
+	ext := strings.ToLower(filepath.Ext(path))
+	if ext == ".gz" { // named by what is in it
+		ext = strings.ToLower(filepath.Ext(strings.TrimSuffix(path, filepath.Ext(path)))) + ext
+	}
+	if len(ext) < 2 || len(ext) > 16 || strings.Trim(ext[1:], "abcdefghijklmnopqrstuvwxyz0123456789+-_~.") != "" || c.unknown[ext] == 0 && len(c.unknown) >= maxKinds {
+		ext = otherKind
+	}
+	c.unknown[ext]++
+}
+
+// unknownKinds lists the extensions of files of unknown format, the commonest first.
+func (c *counts) unknownKinds() string {
+	names := slices.Collect(maps.Keys(c.unknown))
+	slices.SortFunc(names, func(a, b string) int { return cmp.Or(c.unknown[b]-c.unknown[a], strings.Compare(a, b)) })
 	var parts []string
 	rest := 0
 	for _, name := range names {
-		n += c.skipped[name]
 		if name == otherKind || len(parts) == shownKinds {
-			rest += c.skipped[name]
+			rest += c.unknown[name]
 			continue
 		}
-		parts = append(parts, fmt.Sprintf("%d %s", c.skipped[name], name))
+		parts = append(parts, fmt.Sprintf("%d %s", c.unknown[name], name))
 	}
 	if rest > 0 {
 		parts = append(parts, fmt.Sprintf("%d %s", rest, otherKind))
 	}
-	return n, strings.Join(parts, ", ")
+	return strings.Join(parts, ", ")
 }
 
 func (f *failures) where() string {

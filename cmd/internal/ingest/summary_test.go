@@ -35,9 +35,9 @@ func TestSkipped(t *testing.T) {
 		name, documents, want string
 		f                     flags
 	}{
-		{"a run", "1 document", "       18 files skipped: 4 .go, 3 .yaml, 2 .png, 2 hidden, 1 .c, 6 other", flags{data: t.TempDir()}},
-		{"dry run", "1 document", "       18 files skipped: 4 .go, 3 .yaml, 2 .png, 2 hidden, 1 .c, 6 other", flags{dryRun: true}},
-		{"more", "3 documents", "       16 files skipped: 4 .go, 3 .yaml, 2 .png, 1 .c, 1 .so, 5 other", flags{dryRun: true, hidden: true, followSymlinks: true}},
+		{"a run", "1 document", "       14 files skipped, of no known format: 4 .go, 3 .yaml, 2 .png, 1 .c, 1 .so, 3 other\n        1 file skipped, of binary content\n        2 files skipped, hidden: --hidden reads them, but not .git\n        1 file skipped, symbolic links: --follow-symlinks reads them", flags{data: t.TempDir()}},
+		{"dry run", "1 document", "       14 files skipped, of no known format: 4 .go, 3 .yaml, 2 .png, 1 .c, 1 .so, 3 other\n        1 file skipped, of binary content\n        2 files skipped, hidden: --hidden reads them, but not .git\n        1 file skipped, symbolic links: --follow-symlinks reads them", flags{dryRun: true}},
+		{"more", "3 documents", "       14 files skipped, of no known format: 4 .go, 3 .yaml, 2 .png, 1 .c, 1 .so, 3 other\n        1 file skipped, of binary content\n        1 file skipped, hidden: --hidden reads them, but not .git", flags{dryRun: true, hidden: true, followSymlinks: true}},
 	} {
 		tt.f.collection, tt.f.format, tt.f.workers, tt.f.onError, tt.f.pdfTime = "docs", "auto", 2, "skip", time.Second
 		var stderr bytes.Buffer
@@ -50,15 +50,15 @@ func TestSkipped(t *testing.T) {
 	}
 	c := newCounts()
 	c.skip("dir.v1/b.tar.GZ", extract.SkippedType)
-	if _, kinds := c.skippedKinds(); kinds != "1 .tar.gz" {
+	if kinds := c.unknownKinds(); kinds != "1 .tar.gz" {
 		t.Errorf("skipped: %s, want 1 .tar.gz", kinds)
 	}
 	c = newCounts()
 	for i := range 2 * maxKinds {
 		c.skip(fmt.Sprint("x.", i), extract.SkippedType)
 	}
-	if n, _ := c.skippedKinds(); n != 2*maxKinds || len(c.skipped) > maxKinds+1 {
-		t.Errorf("%d skipped of %d kinds are kept as %d", n, 2*maxKinds, len(c.skipped))
+	if c.skipped[extract.SkippedType] != 2*maxKinds || len(c.unknown) > maxKinds+1 {
+		t.Errorf("%d kinds are kept as %d", 2*maxKinds, len(c.unknown))
 	}
 }
 
@@ -73,7 +73,7 @@ func TestInsideOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := strings.Join(strings.Fields(stderr.String()), " ")
-	if !strings.Contains(got, "csv 0 1 0 0 2 0.0 docx 0 1 0 1 0 0.0 eml 1 0 0 0 1 0.0 ") || !strings.Contains(got, "1 file skipped: 1 .exe") ||
+	if !strings.Contains(got, "csv 0 1 0 0 2 0.0 docx 0 1 0 1 0 0.0 eml 1 0 0 0 1 0.0 ") || !strings.Contains(got, "1 file skipped, of no known format: 1 .exe") ||
 		!strings.Contains(got, `a.eml: warning: attachment "c.docx": not a Word document`) {
 		t.Errorf("got %s", &stderr)
 	}
