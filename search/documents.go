@@ -10,6 +10,7 @@ import (
 	"searchd/search/backend"
 	"searchd/search/catalog"
 	"searchd/search/fault"
+	"searchd/search/highlight"
 )
 
 // maxList is the most documents of one page of a listing.
@@ -161,7 +162,7 @@ func stored(d *backend.Document, r record) (*StoredDocument, error) {
 		return nil, fmt.Errorf("stored document %s: %w", d.ID, err)
 	}
 	s := &StoredDocument{ID: d.ID, Revision: d.Revision, Fields: d.Fields, Passages: make([]PassageHit, len(d.Passages)), Blocks: d.Blocks}
-	for i, p := range passagesOf(parts, d) {
+	for i, p := range highlight.PassagesOf(parts, d) {
 		s.Passages[i] = passageHit(p)
 	}
 	return s, nil

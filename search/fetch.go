@@ -74,7 +74,7 @@ func (s *search) hit(ctx context.Context, c candidate, d *backend.Document, cosi
 	if h.Document, err = returned(d.Fields, s.plan.ReturnFields, s.plan.OmitFields); err != nil {
 		return h, err
 	}
-	texts := passagesOf(parts, d)
+	texts := highlight.PassagesOf(parts, d)
 	if show.marker != nil {
 		show.marker.Next()
 	}
@@ -189,17 +189,8 @@ func (s *search) wordTerms(ctx context.Context, ref backend.Ref) ([]backend.Term
 	return have.Terms[0], nil
 }
 
-// passagesOf returns the passages of a document.
-func passagesOf(parts mapping.Parts, d *backend.Document) []highlight.Passage {
-	out := make([]highlight.Passage, len(d.Passages))
-	for i, p := range d.Passages {
-		out[i] = highlight.PassageOf(parts, p)
-	}
-	return out
-}
-
 func passageHit(p highlight.Passage) PassageHit {
-	return PassageHit{Field: p.Field, Start: p.Start, End: p.End, Text: p.Text}
+	return PassageHit{Field: p.Field, Start: p.Start, End: p.End, Text: p.Text, Trail: p.Context.Breadcrumb(p.Title), Page: p.Context.Page}
 }
 
 // column returns how many runes of its line stand before a passage.

@@ -191,7 +191,7 @@ func checkBlocks(d Document, parts mapping.Parts) (map[string][]passage.Block, e
 	for _, name := range slices.Sorted(maps.Keys(d.Blocks)) {
 		f, ok := parts.Field(name)
 		if !ok {
-			if _, stored := parts.Values[name]; stored {
+			if _, stored := parts.Values[name]; stored { // not searched as text
 				continue
 			}
 			return nil, &DocumentError{Path: []any{"blocks"}, Value: name, Allowed: "names of fields of the document that are text"}
@@ -300,47 +300,44 @@ func (in *ingest) lookup(ctx context.Context, ids []string) ([]*backend.Document
 	return stored, nil
 }
 
-// cut sets the passages of a document and the texts that stand for them: the title, where there is
-// one, and the passage.
+// cut sets the passages of a document and the texts that stand for them: a passage behind what it
+// needs to be understood.
 func (in *ingest) cut(it *item) {
-	s := in.record.Settings.Passages
-	budget := in.record.budget()
-	count := in.encoding.Embedder.CountTokens
-	title := in.record.encodedTitle(it.parts.Title, count)
-	if title != "" {
-		budget -= count(title)
-	}
+	budget, count := max(in.record.budget(), 1), in.encoding.Embedder.CountTokens
 	for _, f := range it.parts.Text {
-		isTitle := it.parts.IsTitle(f.Name)
-		if isTitle && len(it.parts.Text) > 1 && !s.NoTitle {
+		if it.parts.IsTitle(f.Name) && len(it.parts.Text) > 1 && !in.record.Settings.Passages.NoTitle {
 			continue // it stands in front of every passage
 		}
-		prefix := title
-		if isTitle {
-			prefix = ""
-		}
-		for _, sp := range (passage.Cutter{Budget: max(budget, 1), Count: count}).Cut(f.Text) {
-			it.texts = append(it.texts, behindTitle(prefix, f.Text[sp.Start:sp.End]))
-			it.write.Passages = append(it.write.Passages, backend.Passage{Field: f.Name, Start: sp.Start, End: sp.End})
+		prefix := in.record.prefix(it.parts.TitleOver(f.Name), count)
+		for _, p := range (passage.Cutter{Budget: budget, Count: count, Prefix: prefix}).Cut(f.Text, it.write.Blocks[f.Name]) {
+			it.texts = append(it.texts, behind(prefix(p.Context), f.Text[p.Start:p.End]))
+			it.write.Passages = append(it.write.Passages, backend.Passage{Field: f.Name, Start: p.Start, End: p.End})
 		}
 	}
 }
 
-// encodedTitle returns what of a title stands in front of the passages under it where they are
-// encoded: at most a third of what a passage may have; "" where they are encoded without.
-func (r record) encodedTitle(title string, count func(string) int) string {
-	if title = strings.TrimSpace(title); title == "" || r.Settings.Passages.NoTitle {
-		return ""
+// prefix returns what stands in front of the passages under a title where they are encoded: the
+// title and the headings above, the header of the table and the language of the code, at most a
+// third of what a passage may have. It is empty where passages are encoded without their title.
+func (r record) prefix(title string, count func(string) int) func(passage.Context) string {
+	var text, cut string // of the call before
+	return func(c passage.Context) string {
+		if r.Settings.Passages.NoTitle {
+			return ""
+		}
+		if lead := c.Lead(title); lead != text {
+			text, cut = lead, firstTokens(lead, r.budget()/3, count)
+		}
+		return cut
 	}
-	return firstTokens(title, r.budget()/3, count)
 }
 
-// behindTitle returns a passage behind its title, unless it begins with that itself.
-func behindTitle(title, text string) string {
-	if title == "" || strings.HasPrefix(text, title) {
+// behind returns a passage behind its prefix, unless it begins with that itself.
+func behind(prefix, text string) string {
+	if prefix == "" || strings.HasPrefix(text, prefix) {
 		return text
 	}
-	return title + "\n" + text
+	return prefix + "\n" + text
 }
 
 // firstTokens returns the longest prefix of text, cut at a word, that has at most n tokens.

@@ -124,6 +124,8 @@ type PassageHit struct {
 	Text   string   `json:"text"`
 	Marked string   `json:"marked,omitempty"` // the text HTML-escaped, the query's words in <mark>…</mark>; absent where highlight is false
 	Score  *float64 `json:"score,omitempty"`  // cosine with the query; absent when the query was not encoded
+	Trail  []string `json:"trail,omitempty"`  // title and headings above the passage, outermost first
+	Page   int      `json:"page,omitempty"`   // page or slide on which it begins
 
 	Sentence *Sentence `json:"sentence,omitempty"` // of the best passage, where sentences were asked for
 

@@ -85,7 +85,7 @@ func (s *search) pairs(ctx context.Context) (pairs [][2]string, at []int, err er
 		if err != nil {
 			return nil, nil, err
 		}
-		texts := passagesOf(parts, d)
+		texts := highlight.PassagesOf(parts, d)
 		if show.marker != nil {
 			show.marker.Next()
 		}
@@ -95,7 +95,7 @@ func (s *search) pairs(ctx context.Context) (pairs [][2]string, at []int, err er
 		}
 		switch {
 		case len(best) > 0:
-			pairs, at = append(pairs, [2]string{s.plan.text.Text, s.titled(parts, texts[best[0]])}), append(at, i)
+			pairs, at = append(pairs, [2]string{s.plan.text.Text, s.titled(texts[best[0]])}), append(at, i)
 		case len(parts.Words) > 0:
 			pairs, at = append(pairs, [2]string{s.plan.text.Text, aside(parts)}), append(at, i)
 		}
@@ -119,9 +119,9 @@ func aside(parts mapping.Parts) string {
 	return b.String()
 }
 
-// titled returns a passage behind its document's title, as ingest encodes it: a long title is cut,
-// so that it does not push the passage out of what the cross-encoder takes. Tokens are counted by
-// the checkpoint of the search, which in keyword mode may be another than the collection's.
-func (s *search) titled(parts mapping.Parts, p highlight.Passage) string {
-	return behindTitle(s.record.encodedTitle(parts.TitleOver(p.Field), s.encoding.Embedder.CountTokens), p.Text)
+// titled returns a passage behind its context, as ingest encodes it: a long title is cut, so that
+// it does not push the passage out of what the cross-encoder takes. Tokens are counted by the
+// checkpoint of the search, which in keyword mode may be another than the collection's.
+func (s *search) titled(p highlight.Passage) string {
+	return behind(s.record.prefix(p.Title, s.encoding.Embedder.CountTokens)(p.Context), p.Text)
 }

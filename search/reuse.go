@@ -78,7 +78,7 @@ func (r *reuse) giveOne(ctx context.Context, it *item) (n, first int, err error)
 	if err != nil {
 		return 0, 0, err
 	}
-	was := item{parts: parts}
+	was := item{parts: parts, write: backend.Write{Blocks: it.write.Blocks}}
 	r.was.cut(&was)
 	places := make(map[string]int, len(was.texts))
 	for j, text := range was.texts {

@@ -213,7 +213,7 @@ func meanVector(vectors [][]float32, dim int) []float32 {
 // textMean encodes a text as a document of its own and returns the mean of its passages.
 func (s *search) textMean(ctx context.Context, text string) ([]float32, error) {
 	var texts []string
-	for _, sp := range (passage.Cutter{Budget: s.record.budget(), Count: s.encoding.Embedder.CountTokens}).Cut(text) {
+	for _, sp := range (passage.Cutter{Budget: s.record.budget(), Count: s.encoding.Embedder.CountTokens}).Cut(text, nil) {
 		texts = append(texts, text[sp.Start:sp.End])
 	}
 	vectors, err := s.encoding.TextVectors(ctx, texts)

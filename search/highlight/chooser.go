@@ -95,6 +95,9 @@ func (c *Chooser) Choose(ctx context.Context, ref backend.Ref, doc mapping.Parts
 	order, phrases, value := make([]int, len(passages)), make([]int, len(passages)), make([]float64, len(passages))
 	for i, tokens := range found {
 		order[i], phrases[i] = i, count(c.Phrases, tokens)
+		if lead := passages[i].Context.Lead(""); lead != "" {
+			tokens = slices.Concat(tokens, c.Marker.found(lead))
+		}
 		if encoded {
 			value[i] = c.Alpha*c.Likeness(cosines[i]) + (1-c.Alpha)*coverage(tokens, rarity)/all
 		} else {

@@ -41,7 +41,7 @@ func TestLongDocumentsCostLittle(t *testing.T) {
 	}
 	var passages []Passage
 	cutter := passage.Cutter{Budget: 100, Count: func(text string) int { return len(strings.Fields(text)) }}
-	for _, s := range cutter.Cut(text) {
+	for _, s := range cutter.Cut(text, nil) {
 		passages = append(passages, PassageOf(parts, backend.Passage{Field: "text", Start: s.Start, End: s.End}))
 	}
 	for q, want := range map[string]string{"kitten": "kitten", "ornament": "ornament", "ornament kitten": "kitten"} {

@@ -35,11 +35,31 @@ type Passage struct {
 	Field      string
 	Start, End int
 	Text       string
+	Title      string // of its document; empty for a passage of the title itself
+	Context    passage.Context
 }
 
 // PassageOf returns a passage of a document with its text.
 func PassageOf(doc mapping.Parts, p backend.Passage) Passage {
 	return Passage{Field: p.Field, Start: p.Start, End: p.End, Text: p.In(doc)}
+}
+
+// PassagesOf returns the passages of a document with their contexts.
+func PassagesOf(doc mapping.Parts, d *backend.Document) []Passage {
+	out := make([]Passage, len(d.Passages))
+	for i := 0; i < len(out); {
+		first, field := i, d.Passages[i].Field
+		var starts []int
+		for ; i < len(out) && d.Passages[i].Field == field; i++ {
+			out[i] = PassageOf(doc, d.Passages[i])
+			starts = append(starts, out[i].Start)
+		}
+		f, _ := doc.Field(field)
+		for k, c := range passage.Contexts(f.Text, d.Blocks[field], starts) {
+			out[first+k].Title, out[first+k].Context = doc.TitleOver(field), c
+		}
+	}
+	return out
 }
 
 // Marker finds the terms of a query, and their synonyms, in texts. It is not safe for concurrent

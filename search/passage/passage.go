@@ -1,4 +1,5 @@
-// Package passage cuts texts into passages and sentences.
+// Package passage cuts texts into passages and sentences, along the blocks of the text: headings,
+// paragraphs, items of lists, tables and code.
 package passage
 
 import (
@@ -13,111 +14,204 @@ import (
 // Span is a window [start, end) of a text, in bytes.
 type Span struct{ Start, End int }
 
+// Passage is a window of a text with what it needs to be understood.
+type Passage struct {
+	Span
+	Context Context
+}
+
 // Cutter cuts texts into passages that fit a token budget.
 //
 // The rules, in order:
 //  1. A heading starts a passage, unless the passage so far has nothing but headings.
-//  2. Units (sentences; lines in text without sentences) are packed until the next one does not
-//     fit. A line break that only keeps lines short ends no unit that fits, see [unwrapped].
-//  3. A paragraph that fits whole is not torn apart when the passage before it is at least half
-//     full.
-//  4. A unit longer than the budget is cut at words, a word longer than the budget at runes.
+//  2. Units are packed until the next one does not fit: sentences (lines in text without
+//     sentences), items of lists, rows of tables, lines of code. A line break that only keeps lines
+//     short ends no sentence that fits, see [unwrapped].
+//  3. A paragraph, a list, a table or a block of code that fits whole is not divided when the
+//     passage before it is at least half full.
+//  4. A unit longer than the budget is cut at sentences, one of these at words, a word longer than
+//     the budget at runes.
 //
-// Passages do not overlap, hold no white space at their ends, and together hold every word of the
+// Passages do not overlap, have no white space at their ends, and together have every word of the
 // text.
 type Cutter struct {
-	Budget int                   // tokens per passage, special tokens not included; at least 1
-	Count  func(text string) int // tokens of a text, special tokens not included
+	Budget int                         // tokens per passage, special tokens and prefix included; at least 1
+	Count  func(text string) int       // tokens of a text, special tokens not included
+	Prefix func(Context) (text string) // what is encoded in front of a passage; nil: nothing
 }
 
 // unit is a piece of text that is kept whole where it fits.
 type unit struct {
 	Span
-	tokens    int
-	paragraph int  // number of its paragraph
-	heading   bool // a Markdown heading line
+	tokens  int
+	group   int // number of its paragraph, list, table or code
+	heading bool
+	context int // index of the context of a passage that begins with it
 }
 
-// Cut returns the passages of text, first to last. A text of white space has none.
-func (c Cutter) Cut(text string) []Span {
-	units := c.units(text)
-	left := make([]int, len(units)) // tokens from each unit to the end of its paragraph
-	for i := len(units) - 1; i >= 0; i-- {
-		left[i] = units[i].tokens
-		if i+1 < len(units) && units[i+1].paragraph == units[i].paragraph {
+// cutting is the state of one call of [Cutter.Cut].
+type cutting struct {
+	Cutter
+	text     string
+	units    []unit
+	contexts []Context
+	room     []int // tokens that each context leaves
+	group    int
+}
+
+// Cut returns the passages of a text, first to last. A text of white space has none. Without blocks
+// those of [Markdown] are used.
+func (c Cutter) Cut(text string, blocks []Block) []Passage {
+	s := &cutting{Cutter: c, text: text}
+	o := outline{text: text}
+	before := Paragraph
+	for _, b := range regions(text, blocks) {
+		if b.Kind != Item || before != Item {
+			s.group++
+		}
+		s.add(&o, b)
+		o.enter(b)
+		before = b.Kind
+	}
+	return s.pack()
+}
+
+// pack makes passages of the units.
+func (s *cutting) pack() (out []Passage) {
+	left := make([]int, len(s.units)) // tokens from each unit to the end of its group
+	for i := len(s.units) - 1; i >= 0; i-- {
+		left[i] = s.units[i].tokens
+		if i+1 < len(s.units) && s.units[i+1].group == s.units[i].group {
 			left[i] += left[i+1]
 		}
 	}
-	var out []Span
 	first, used := 0, 0
-	for i, u := range units {
-		starts := i > first && units[i-1].paragraph != u.paragraph
+	end := func(next int) {
+		out = append(out, Passage{Span{s.units[first].Start, s.units[next-1].End}, s.contexts[s.units[first].context]})
+		first, used = next, 0
+	}
+	for i, u := range s.units {
+		room := s.room[s.units[first].context]
+		starts := i > first && s.units[i-1].group != u.group
 		switch {
 		case i == first:
-		case u.heading && !units[i-1].heading,
-			used+u.tokens > c.Budget,
-			starts && used*2 >= c.Budget && used+left[i] > c.Budget && left[i] <= c.Budget:
-			out = append(out, Span{units[first].Start, units[i-1].End})
-			first, used = i, 0
+		case u.heading && !s.units[i-1].heading,
+			used+u.tokens > room,
+			starts && used*2 >= room && used+left[i] > room && left[i] <= s.room[u.context]:
+			end(i)
 		}
 		used += u.tokens
 	}
-	if first < len(units) {
-		out = append(out, Span{units[first].Start, units[len(units)-1].End})
+	if first < len(s.units) {
+		end(len(s.units))
 	}
 	return out
 }
 
-// units cuts text into pieces of at most budget tokens, in order.
-func (c Cutter) units(text string) []unit {
-	var out []unit
-	eachSentence(unwrapped(text, 0), func(s Span, paragraph int, heading bool) {
-		if n := c.Count(text[s.Start:s.End]); n <= c.Budget {
-			out = append(out, unit{s, n, paragraph, heading})
-			return
+// in returns the index of a context, noting it if it is not the last one.
+func (s *cutting) in(c Context) int {
+	n := len(s.contexts)
+	if n > 0 && s.contexts[n-1].same(c) {
+		return n - 1
+	}
+	room := s.Budget
+	if s.Prefix != nil {
+		if prefix := s.Prefix(c); prefix != "" {
+			room = max(1, room-s.Count(prefix))
 		}
-		eachSentence(text[s.Start:s.End], func(line Span, _ int, heading bool) {
-			out = c.appendUnit(out, text, Span{s.Start + line.Start, s.Start + line.End}, paragraph, heading)
-		})
-	})
-	return out
+	}
+	s.contexts, s.room = append(s.contexts, c), append(s.room, room)
+	return n
 }
 
-// eachSentence calls f with the sentences of text in order, without white space at their ends, and
-// the number of their paragraph. A heading line is no part of a sentence; its own are marked.
-func eachSentence(text string, f func(s Span, paragraph int, heading bool)) {
+// add adds the units of a block.
+func (s *cutting) add(o *outline, b Block) {
+	whole := Trim(s.text, Span{b.Start, b.End})
+	if whole.Start == whole.End {
+		return
+	}
+	context := s.in(o.context(b, b.Start))
+	switch b.Kind {
+	case Heading, Item:
+		if n := s.count(whole); n <= s.room[context] {
+			s.units = append(s.units, unit{whole, n, s.group, b.Kind == Heading, context})
+			return
+		}
+		s.addProse(whole, context, b.Kind == Heading)
+	case Table, Code:
+		blank := false // between this line and the one before
+		fits := s.count(whole) <= s.room[context]
+		for _, line := range linesOf(s.text[b.Start:b.End]) {
+			line = Trim(s.text, Span{b.Start + line.Start, b.Start + line.End})
+			if line.Start == line.End {
+				blank = true
+				continue
+			}
+			if blank && !fits {
+				s.group++
+			}
+			blank = false
+			context = s.in(o.context(b, line.Start))
+			if n := s.count(line); n <= s.room[context] {
+				s.units = append(s.units, unit{line, n, s.group, false, context})
+				continue
+			}
+			s.addProse(line, context, false)
+		}
+	default:
+		s.addProse(Span{b.Start, b.End}, context, false)
+	}
+}
+
+func (s *cutting) count(w Span) int { return s.Count(s.text[w.Start:w.End]) }
+
+// addProse adds the sentences of a part of the text.
+func (s *cutting) addProse(w Span, context int, heading bool) {
+	text := s.text[w.Start:w.End]
+	group := s.group
+	eachSentence(unwrapped(text, 0), func(x Span, paragraph int) {
+		s.group = group + paragraph
+		if n := s.Count(text[x.Start:x.End]); n <= s.room[context] {
+			s.units = append(s.units, unit{Span{w.Start + x.Start, w.Start + x.End}, n, s.group, heading, context})
+			return
+		}
+		eachSentence(text[x.Start:x.End], func(line Span, _ int) {
+			s.addWords(Span{w.Start + x.Start + line.Start, w.Start + x.Start + line.End}, context, heading)
+		})
+	})
+}
+
+// addWords adds w, cut at words where it is too long.
+func (s *cutting) addWords(w Span, context int, heading bool) {
+	if n := s.count(w); n <= s.room[context] {
+		s.units = append(s.units, unit{w, n, s.group, heading, context})
+		return
+	}
+	fit := Cutter{Budget: s.room[context], Count: s.Count}
+	for w.Start < w.End {
+		end, n := fit.Fit(s.text[w.Start:w.End])
+		if piece := Trim(s.text, Span{w.Start, w.Start + end}); piece.Start < piece.End {
+			s.units = append(s.units, unit{piece, n, s.group, false, context})
+		}
+		w = Trim(s.text, Span{w.Start + end, w.End})
+	}
+}
+
+// eachSentence calls f with the sentences of a text in order, without white space at their ends,
+// and the number of their paragraph.
+func eachSentence(text string, f func(s Span, paragraph int)) {
 	paragraph := 0
-	for start := 0; start < len(text); {
+	for start := 0; start < len(text); paragraph++ {
 		end, next := paragraphEnd(text, start)
-		for _, line := range headingSplit(text, start, end) {
-			heading := isHeading(text[line.Start:line.End])
-			for it, at := sentences.FromString(text[line.Start:line.End]), line.Start; it.Next(); {
-				s := Trim(text, Span{at, at + len(it.Value())})
-				at += len(it.Value())
-				if s.Start < s.End {
-					f(s, paragraph, heading)
-				}
+		for it, at := sentences.FromString(text[start:end]), start; it.Next(); {
+			s := Trim(text, Span{at, at + len(it.Value())})
+			at += len(it.Value())
+			if s.Start < s.End {
+				f(s, paragraph)
 			}
 		}
 		start = next
-		paragraph++
 	}
-}
-
-// appendUnit adds s, cut at words where it is too long.
-func (c Cutter) appendUnit(out []unit, text string, s Span, paragraph int, heading bool) []unit {
-	if n := c.Count(text[s.Start:s.End]); n <= c.Budget {
-		return append(out, unit{s, n, paragraph, heading})
-	}
-	for s.Start < s.End {
-		end, n := c.Fit(text[s.Start:s.End])
-		piece := Trim(text, Span{s.Start, s.Start + end})
-		if piece.Start < piece.End {
-			out = append(out, unit{piece, n, paragraph, false})
-		}
-		s = Trim(text, Span{s.Start + end, s.End})
-	}
-	return out
 }
 
 // Fit returns the length of the longest prefix of text that fits the budget and ends at a word, or,
@@ -183,37 +277,6 @@ func paragraphEnd(text string, start int) (end, next int) {
 			return at, min(at+len(line)+1, len(text))
 		}
 	}
-}
-
-// headingSplit cuts the heading lines out of a paragraph, so that each stands alone.
-func headingSplit(text string, start, end int) []Span {
-	var out []Span
-	from := start
-	for at := start; at < end; {
-		stop := end
-		if i := strings.IndexByte(text[at:end], '\n'); i >= 0 {
-			stop = at + i + 1
-		}
-		if isHeading(text[at:stop]) {
-			if from < at {
-				out = append(out, Span{from, at})
-			}
-			out = append(out, Span{at, stop})
-			from = stop
-		}
-		at = stop
-	}
-	if from < end {
-		out = append(out, Span{from, end})
-	}
-	return out
-}
-
-// isHeading reports whether a line is a Markdown heading: one to six '#' and a space.
-func isHeading(line string) bool {
-	rest := strings.TrimLeft(line, "#")
-	n := len(line) - len(rest)
-	return n >= 1 && n <= 6 && strings.HasPrefix(rest, " ") && !strings.Contains(strings.TrimRight(line, "\r\n"), "\n")
 }
 
 // Trim takes white space off both ends of s.

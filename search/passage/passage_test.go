@@ -48,7 +48,7 @@ func TestCut(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var got []string
-			for _, s := range (Cutter{tc.budget, words}).Cut(tc.text) {
+			for _, s := range (Cutter{Budget: tc.budget, Count: words}).Cut(tc.text, nil) {
 				got = append(got, tc.text[s.Start:s.End])
 			}
 			if strings.Join(got, "|") != strings.Join(tc.want, "|") {
@@ -62,10 +62,10 @@ func TestCut(t *testing.T) {
 func TestCutKeepsEveryWord(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		text := strings.Join(rapid.SliceOfN(rapid.StringMatching(`[a-zé]{1,40}[ .!?\n#]{1,3}`), 0, 60).Draw(rt, "pieces"), "")
-		c := Cutter{rapid.IntRange(1, 20).Draw(rt, "budget"), words}
+		c := Cutter{Budget: rapid.IntRange(1, 20).Draw(rt, "budget"), Count: words}
 		var joined strings.Builder
 		at := 0
-		for _, s := range c.Cut(text) {
+		for _, s := range c.Cut(text, nil) {
 			p := text[s.Start:s.End]
 			if s.Start < at || strings.TrimSpace(p) != p || p == "" || !utf8.ValidString(p) {
 				rt.Fatalf("Span %v of %q overlaps, is padded or tears a rune", s, text)
@@ -95,8 +95,8 @@ func TestCutIsLinear(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			counted := 0
-			c := Cutter{100, func(s string) int { counted += len(s); return words(strings.ReplaceAll(s, "\u200b", "")) }}
-			c.Cut(text)
+			c := Cutter{Budget: 100, Count: func(s string) int { counted += len(s); return words(strings.ReplaceAll(s, "\u200b", "")) }}
+			c.Cut(text, nil)
 			if counted > 40*len(text) {
 				t.Errorf("counted %d bytes for a text of %d", counted, len(text))
 			}
@@ -108,7 +108,7 @@ func TestCutIsLinear(t *testing.T) {
 func TestFit(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		text := strings.TrimSpace(strings.Join(rapid.SliceOfN(rapid.StringMatching(`[a-zé]{1,12} {1,90}`), 1, 60).Draw(rt, "pieces"), ""))
-		c := Cutter{rapid.IntRange(4, 20).Draw(rt, "budget"), words}
+		c := Cutter{Budget: rapid.IntRange(4, 20).Draw(rt, "budget"), Count: words}
 		want := 0
 		for end := range len(text) + 1 {
 			if (end == len(text) || text[end] == ' ') && words(text[:end]) <= c.Budget {

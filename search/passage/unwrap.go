@@ -104,12 +104,18 @@ func wraps(text string, column int) (breaks []int) {
 // only where it has nothing else.
 func Sentences(text string, column int) []Span {
 	var body, all []Span
-	eachSentence(unwrapped(text, column), func(s Span, _ int, heading bool) {
-		all = append(all, s)
-		if !heading {
-			body = append(body, s)
+	for _, b := range regions(text, nil) {
+		part := text[b.Start:b.End]
+		if b.Start > 0 {
+			column = 0
 		}
-	})
+		eachSentence(unwrapped(part, column), func(s Span, _ int) {
+			s.Start, s.End = s.Start+b.Start, s.End+b.Start
+			if all = append(all, s); b.Kind != Heading {
+				body = append(body, s)
+			}
+		})
+	}
 	if len(body) > 0 {
 		return body
 	}
