@@ -7,14 +7,14 @@
 //	}, nil)
 //	res, err := c.Search(ctx, "notes", client.Query{Q: "how to flip pancakes", Limit: 3})
 //
-// A request that the server refuses because it is busy (429, 503) or that never reached it is sent
-// again, after the time that the server asks for, or after one that doubles with each attempt.
-// Errors of the server are of type [*Error] and match [ErrNotFound] and its fellows.
+// A request that a busy server refuses (429, 503) or that did not reach it is sent again, after the
+// time that the server asks for, or after one that doubles with each attempt. Errors of the server
+// are of type [*Error] and match [ErrNotFound] and the like.
 //
 // A request whose answer is lost may have been carried out. It is sent again only where that
 // changes nothing:
 //
-//   - what only reads: every GET, searches, embeddings, rankings, a deletion's dry run;
+//   - requests that only read: every GET, searches, embeddings, rankings, a deletion's dry run;
 //   - writes that leave the same however often they are sent: EnsureCollection, SetAlias,
 //     PutDocument without a condition, Import. The requests of an import carry an Idempotency-Key,
 //     so that the server answers one sent again as it answered it first.
@@ -48,7 +48,7 @@ type Options struct {
 	MinWait time.Duration // before the second attempt where the server names no time; default 250 ms, doubled each time
 	MaxWait time.Duration // default 30 s, also of what a server asks for
 
-	Again func(err error) // told of a request that failed and will be sent again, before the wait; default: nobody
+	Again func(err error) // called before a failed request is sent again; default: none
 
 	BatchDocuments int // documents of one import request; default 1000
 	BatchBytes     int // bytes of the documents or texts of one request, if there are several; default 4 MiB
@@ -137,7 +137,7 @@ func (c *Client) send(ctx context.Context, q call, in, out any) error {
 }
 
 // counted returns an error if q, of which want results were asked, was answered with another
-// number: by a proxy that says {}, for example.
+// number, for example by a proxy that answers {}.
 func (q call) counted(got, want int) error {
 	if got == want {
 		return nil
@@ -259,8 +259,8 @@ func (e *Error) Is(target error) bool {
 // unknownCode is the code of an answer that is no problem document.
 const unknownCode = "unknown"
 
-// readError reads an answer that is not a success. What is no problem document, a proxy's page say,
-// is shortened.
+// readError reads an answer that is not a success. One that is not a problem document, such as a
+// proxy's page, is cut to 200 bytes.
 func readError(res *http.Response) *Error {
 	e := &Error{}
 	b, _ := io.ReadAll(io.LimitReader(res.Body, 64<<10))

@@ -16,14 +16,14 @@ type Settings struct {
 	Index    IndexSettings            `json:"index,omitzero"`
 }
 
-// FieldSettings say what a field is: text (searched), filter (exact values only) or stored
-// (neither).
+// FieldSettings are the type of a field, text (searched), filter (exact values only) or stored
+// (neither), and its weight.
 type FieldSettings struct {
 	Type   string  `json:"type"`
 	Weight float64 `json:"weight,omitempty"`
 }
 
-// PassageSettings say how texts are cut.
+// PassageSettings control how texts are cut into passages.
 type PassageSettings struct {
 	MaxTokens int  `json:"max_tokens,omitempty"`
 	NoTitle   bool `json:"no_title,omitempty"`
@@ -52,11 +52,11 @@ type Collection struct {
 	Created   time.Time `json:"created"`
 	Damaged   string    `json:"damaged,omitempty"` // why the server cannot open it; it can be deleted, and nothing else
 
-	// DamagedDocuments cannot be read whole and are left out of searches, as far as the server
-	// knows. Put again they are whole.
+	// DamagedDocuments counts the damaged documents that the server has found. They are left out of
+	// searches until they are written again.
 	DamagedDocuments int `json:"damaged_documents,omitempty"`
 
-	// Incarnation is another one after the collection was made anew or restored from a backup.
+	// Incarnation changes when the collection is recreated or restored from a backup.
 	Incarnation string `json:"incarnation"`
 }
 
@@ -69,7 +69,7 @@ type Model struct {
 	MaxTokens int    `json:"max_tokens"`
 
 	// Parts are the SHA-256 of what decides a vector beside the weights: config, tokenizer, modules
-	// and prompt. nil: not known.
+	// and prompt. nil: unknown.
 	Parts map[string]string `json:"parts,omitempty"`
 }
 

@@ -50,7 +50,7 @@ const (
 	Failed    = "error"
 )
 
-// Result says what became of one document.
+// Result is the outcome of one document.
 type Result struct {
 	ID       string       `json:"id"`
 	Status   string       `json:"status"`

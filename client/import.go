@@ -12,7 +12,7 @@ import (
 	"net/http"
 )
 
-// ImportSummary counts what became of the documents of an import.
+// ImportSummary counts the outcomes of an import.
 type ImportSummary struct {
 	Created, Updated, Unchanged, Failed int
 	Documents                           int   // answered, all together
@@ -21,7 +21,7 @@ type ImportSummary struct {
 }
 
 // Import writes any number of documents, which docs yields one by one; an error that it yields ends
-// the import. It cuts them into requests of Options.BatchDocuments or BatchBytes, and sends a
+// the import. It splits them into requests of Options.BatchDocuments or BatchBytes, and sends a
 // request again when the server is busy or the connection breaks; one that is too large is halved.
 // each, where not nil, is called with the number of the document, from 0, and its result, in the
 // order of docs; its error ends the import.
@@ -134,7 +134,7 @@ func (im *importer) request(ctx context.Context, lines [][]byte) (answered int, 
 		var a struct {
 			Result
 			Line    int  `json:"line"`
-			Stopped bool `json:"stopped"` // no document's answer: it tells why the server gave up
+			Stopped bool `json:"stopped"` // not the answer to a document: the error is why the server gave up
 		}
 		if err := dec.Decode(&a); err != nil {
 			if err == io.EOF {
@@ -158,8 +158,8 @@ func (im *importer) request(ctx context.Context, lines [][]byte) (answered int, 
 	return answered, nil
 }
 
-// stoppedError tells a server that was busy or is going away, where another attempt may get
-// further, from one that cannot.
+// stoppedError returns a cutError where the server was busy or shuts down, so that another attempt
+// may get further.
 func stoppedError(e *ResultError) error {
 	switch e.Code {
 	case "deadline_exceeded", "canceled", "shutting_down", "overloaded", "body_too_slow":

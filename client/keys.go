@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// KeySpec says what an API key may do.
+// KeySpec is what an API key may do.
 type KeySpec struct {
 	Name        string    `json:"name"`
 	Scopes      []string  `json:"scopes"`                // search, documents:read, documents:write, collections:admin, keys:admin, metrics:read
@@ -22,7 +22,7 @@ type Key struct {
 	ID string `json:"id"`
 	KeySpec
 	Created  time.Time `json:"created"`
-	MadeBy   string    `json:"made_by,omitempty"`  // id of the key that made it, which may be revoked; empty: none, or not known
+	MadeBy   string    `json:"made_by,omitempty"`  // id of the key that made it, which may be revoked; empty: none, or unknown
 	LastUsed time.Time `json:"last_used,omitzero"` // the hour of the last use; zero: never
 }
 
@@ -34,8 +34,8 @@ type NewKey struct {
 
 func keyPath(id string) string { return "/v1/keys/" + url.PathEscape(id) }
 
-// CreateKey makes an API key; ErrOutcomeUnknown: there may be a key whose secret nobody has, to be
-// found by its name and revoked.
+// CreateKey makes an API key. After ErrOutcomeUnknown there may be a key whose secret is lost: find
+// it by its name and revoke it.
 func (c *Client) CreateKey(ctx context.Context, s KeySpec) (*NewKey, error) {
 	out := &NewKey{}
 	return out, c.send(ctx, call{method: http.MethodPost, path: "/v1/keys"}, s, out)

@@ -21,7 +21,7 @@ func (g *HitGroup) UnmarshalJSON(b []byte) error {
 }
 
 // decodeExact decodes b into x, one of whose members is value, and makes a float64 of it where it
-// is a number that one can tell from others.
+// is a number that a float64 represents exactly.
 func decodeExact(b []byte, x any, value *any) error {
 	dec := json.NewDecoder(bytes.NewReader(b))
 	dec.UseNumber()

@@ -6,7 +6,7 @@ import (
 	"net/http"
 )
 
-// RerankOptions say what Rerank answers. The zero value answers all texts with the checkpoint's
+// RerankOptions are options of Rerank. The zero value returns all texts with the checkpoint's
 // relevance.
 type RerankOptions struct {
 	TopN int  // only the best; 0: all

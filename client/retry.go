@@ -15,7 +15,8 @@ import (
 	"time"
 )
 
-// effect says what a request does, and so whether it may be sent again after its answer was lost.
+// effect is what a request does, which decides whether it may be sent again after its answer was
+// lost.
 type effect int
 
 const (
@@ -72,14 +73,14 @@ func (c *Client) persist(ctx context.Context, q call, attempt func(call) error) 
 	}
 }
 
-// verdict says what an error tells of its request.
+// verdict is what an error means for its request.
 type verdict int
 
 const (
 	final   verdict = iota // it was answered
 	refused                // it was not carried out, and may be later
 	unknown                // it may have been carried out
-	gateway                // the same, and it is of no use to ask again soon: what stands before the server gave up waiting for it
+	gateway                // the same, but a retry is of no use soon: a proxy gave up waiting for the server
 	unsent                 // it was not carried out, and cannot be
 )
 
@@ -88,7 +89,7 @@ func judge(err error) verdict {
 	if errors.As(err, &te) {
 		var op *net.OpError
 		switch {
-		case neverAgreed(err):
+		case handshakeFailed(err):
 			return unsent
 		case errors.As(err, &op) && (op.Op == "dial" || op.Op == "proxyconnect"):
 			return refused
@@ -104,7 +105,7 @@ func judge(err error) verdict {
 		return refused
 	case http.StatusServiceUnavailable:
 		switch e.Code {
-		case "collection_damaged": // until somebody mends it
+		case "collection_damaged": // until it is repaired
 			return final
 		case "outcome_unknown": // and until its next start the server takes no other write
 			return gateway
@@ -125,9 +126,9 @@ func judge(err error) verdict {
 	return final
 }
 
-// neverAgreed reports whether the two sides speak different protocols, or one does not trust the
-// other's certificate; no request was carried out, and none will be.
-func neverAgreed(err error) bool {
+// handshakeFailed reports whether the two sides speak different protocols, or one does not trust
+// the other's certificate: no request was carried out, and none will be.
+func handshakeFailed(err error) bool {
 	var cert *tls.CertificateVerificationError
 	var record tls.RecordHeaderError
 	var op *net.OpError
@@ -149,8 +150,7 @@ var refusals = func() map[string]bool {
 	return texts
 }()
 
-// waitAfter returns the wait before the attempt after number n, from 0: the server's wish, where it
-// has one.
+// waitAfter returns the wait after attempt n, from 0: the time that the server asks for, if any.
 func (c *Client) waitAfter(err error, n int) time.Duration {
 	wait := c.backOff(n)
 	var e *Error
@@ -160,8 +160,7 @@ func (c *Client) waitAfter(err error, n int) time.Duration {
 	return wait
 }
 
-// backOff returns the wait after so many attempts, with a random part: clients must not all come
-// back at the same moment.
+// backOff returns the wait after so many attempts, with jitter.
 func (c *Client) backOff(attempt int) time.Duration {
 	wait := min(c.o.MinWait<<min(attempt, 20), c.o.MaxWait)
 	return wait/2 + mrand.N(wait/2+1)
@@ -178,7 +177,7 @@ func (c *Client) pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// transportError is a request that was not answered, or not to the end.
+// transportError is the error of a request without a complete answer.
 type transportError struct{ err error }
 
 func (e *transportError) Error() string {

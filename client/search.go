@@ -75,7 +75,7 @@ type Response struct {
 	Degraded  bool                   `json:"degraded"` // keyword or vector search could not run, and the answer is the other's
 	Reason    string                 `json:"degraded_reason"`
 	Warnings  []string               `json:"warnings,omitempty"` // fields of the query that neither the settings nor a document has; hits that are damaged
-	Query     *QueryText             `json:"query,omitempty"`    // how Q was read; nil where it is words alone, as they stand
+	Query     *QueryText             `json:"query,omitempty"`    // how Q was parsed; nil if it is plain words without corrections
 	RequestID string                 `json:"request_id"`
 }
 
@@ -211,7 +211,7 @@ type Explain struct {
 
 	Diversity *DiversityExplain `json:"diversity,omitempty"`
 
-	Loose bool `json:"loose,omitempty"` // it has a phrase of the query only in other forms of its words, and stands below the hits that have these
+	Loose bool `json:"loose,omitempty"` // it has a phrase of the query only in other forms of its words, so it ranks below exact hits
 }
 
 // DiversityExplain has the rank of a hit by score, its relevance in [0,1], the largest cosine with
@@ -298,7 +298,7 @@ func (c *Client) Search(ctx context.Context, collection string, q Query) (*Respo
 	return out, c.send(ctx, call{method: http.MethodPost, path: collectionPath(collection) + "/search", effect: reads}, q, out)
 }
 
-// EmbedOptions say how texts are embedded. The zero value embeds documents at full length.
+// EmbedOptions are options of Embed. The zero value embeds documents at full length.
 type EmbedOptions struct {
 	Query      bool // with the checkpoint's query prompt
 	Dimensions int  // leading components, renormalised; 0: all
@@ -374,7 +374,7 @@ func floats(b []byte) []float32 {
 	return v
 }
 
-// Ready returns nil when the server answers searches, else the reason. It asks once.
+// Ready returns nil when the server answers searches, else the reason. It does not retry.
 func (c *Client) Ready(ctx context.Context) error {
 	res, err := c.once(ctx, call{method: http.MethodGet, path: "/readyz"})
 	if err != nil {

@@ -46,7 +46,7 @@ func (c *Client) Similar(ctx context.Context, collection string, q Similar) (*Re
 	return out, c.send(ctx, call{method: http.MethodPost, path: collectionPath(collection) + "/similar", effect: reads}, q, out)
 }
 
-// BatchResult answers one query of a batch: Error is nil, or says why the rest is empty.
+// BatchResult is the answer to one query of a batch, or its error.
 type BatchResult struct {
 	Response
 	Error *ResultError `json:"error"`
@@ -67,7 +67,7 @@ func (c *Client) SearchBatch(ctx context.Context, collection string, queries []Q
 	return out.Results, err
 }
 
-// Explanation says why a document ranks where it does: Rank from 1, or 0 with a Reason (filter,
+// Explanation is why a document ranks where it does: Rank from 1, or 0 with a Reason (filter,
 // phrase, no_words, no_passages, min_similarity, window, group, rerank_window). Hit is as a search
 // would show it.
 type Explanation struct {
@@ -81,7 +81,7 @@ type Explanation struct {
 }
 
 // Explain says why a document ranks where it does for a query, of which Limit, Offset and Facets
-// are not looked at; ErrNotFound, ErrInvalid.
+// are ignored; ErrNotFound, ErrInvalid.
 func (c *Client) Explain(ctx context.Context, collection, id string, q Query) (*Explanation, error) {
 	out := &Explanation{}
 	path := collectionPath(collection) + "/explain/" + url.PathEscape(id)

@@ -23,8 +23,8 @@ type Task struct {
 	Result     json.RawMessage `json:"result"`
 }
 
-// ReembedOptions say how a collection is built anew. The zero value: with the checkpoint that the
-// server was started with.
+// ReembedOptions are options of Reembed. The zero value uses the checkpoint that the server was
+// started with.
 type ReembedOptions struct {
 	Model     string   `json:"model,omitempty"`     // embedded, or OWNER/NAME; default: the server's own, with Settings the collection's
 	Precision string   `json:"precision,omitempty"` // f32, int8; default: the server's, with Settings and without Model the collection's
@@ -40,8 +40,8 @@ type Snapshot struct {
 	Damaged bool      `json:"damaged,omitempty"` // a value in it is damaged; the task that made it has failed and names it
 }
 
-// Reembed lets the server build a collection anew, with another checkpoint or other settings, while
-// it goes on answering searches; see Wait. ErrNotFound, ErrInvalid, ErrOutcomeUnknown.
+// Reembed starts a task that rebuilds a collection with another checkpoint or other settings, while
+// the server goes on answering searches; see Wait. ErrNotFound, ErrInvalid, ErrOutcomeUnknown.
 func (c *Client) Reembed(ctx context.Context, collection string, o ReembedOptions) (*Task, error) {
 	t := &Task{}
 	return t, c.send(ctx, call{method: http.MethodPost, path: collectionPath(collection) + "/reembed"}, o, t)
@@ -62,8 +62,8 @@ func (c *Client) Task(ctx context.Context, id string) (*Task, error) {
 	return t, c.do(ctx, call{method: http.MethodGet, path: "/v1/tasks/" + url.PathEscape(id)}, t)
 }
 
-// Wait asks for a task every now and then until it has ended, and returns it; a task that did not
-// succeed is an error. watch, where not nil, is shown each answer.
+// Wait polls a task until it has ended, and returns it; a task that did not succeed is an error.
+// watch, if not nil, is called with each answer.
 func (c *Client) Wait(ctx context.Context, id string, watch func(*Task)) (*Task, error) {
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, time.Second) {
 		t, err := c.Task(ctx, id)

@@ -56,7 +56,7 @@ func printHits(w io.Writer, r *search.Response, st styles) {
 	fmt.Fprintf(w, "%s%s, %.1f ms%s\n", st.dim, countHits(r), r.TookMS, st.plain)
 }
 
-// countHits says how many results there are and how many of them are shown.
+// countHits returns how many results there are and how many of them are shown.
 func countHits(r *search.Response) string {
 	n, total := len(r.Hits), r.Total.Value
 	text := ""

@@ -29,12 +29,12 @@ type Files struct {
 		loaded          *tls.Certificate
 		certPEM, keyPEM []byte
 		read            time.Time
-		failed          string // what notice was told last
+		failed          string // the last failure, reported once
 	}
 }
 
-// Open reads a certificate chain and its key. notice is told of each later change, and of files
-// that cannot be used; then the certificate that was read before goes on.
+// Open reads a certificate chain and its key. notice is called for each later change, and for files
+// that cannot be used; then the previous certificate stays in use.
 func Open(cert, key string, notice func(text string)) (*Files, error) {
 	f := &Files{cert: cert, key: key, notice: notice, now: time.Now}
 	certPEM, keyPEM, err := f.files()
@@ -53,7 +53,7 @@ func (f *Files) Config() *tls.Config {
 	return &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}, GetCertificate: f.certificate}
 }
 
-// certificate answers a handshake, with what the files hold now.
+// certificate returns the certificate of a handshake, from the files as they are now.
 func (f *Files) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -64,8 +64,8 @@ func (f *Files) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	return f.mu.loaded, nil
 }
 
-// refresh reads the files and takes them over where they changed. The two are written one after the
-// other, so that for a moment they may not belong together.
+// refresh reads the files and loads them if they changed. They are written one after the other, so
+// for a moment they may not belong together.
 func (f *Files) refresh() {
 	certPEM, keyPEM, err := f.files()
 	if err == nil && bytes.Equal(certPEM, f.mu.certPEM) && bytes.Equal(keyPEM, f.mu.keyPEM) {
@@ -81,7 +81,7 @@ func (f *Files) refresh() {
 		f.notice(fmt.Sprintf("TLS certificate read again from %s", f.cert))
 	case err.Error() != f.mu.failed:
 		f.mu.failed = err.Error()
-		f.notice(fmt.Sprintf("TLS certificate stays the one of before: %v", err))
+		f.notice(fmt.Sprintf("the previous TLS certificate stays in use: %v", err))
 	}
 }
 

@@ -1,5 +1,5 @@
-// Package disk holds what the packages that keep files share: names that outlive a power cut, and
-// locks that go with their process.
+// Package disk has durable renames, file locks that end with their process, and glob patterns
+// within a folder.
 package disk
 
 import (
@@ -10,8 +10,8 @@ import (
 	"runtime"
 )
 
-// Rename gives a file, whose bytes are on the disk already, its name so that a power cut does not
-// take it back. An old file of that name is replaced.
+// Rename renames a file, whose content must be on the disk already, so that the new name survives a
+// power cut. An old file of that name is replaced.
 func Rename(from, to string) error {
 	if err := os.Rename(from, to); err != nil {
 		return err
@@ -32,8 +32,8 @@ func SyncFolder(path string) error {
 }
 
 // Glob returns the paths of what a folder has whose names match a pattern of [filepath.Match].
-// Unlike for [filepath.Glob] no sign in the folder's own path has a meaning. A folder that cannot
-// be read has nothing.
+// Unlike with [filepath.Glob], special characters in the folder's own path have no meaning. A
+// folder that cannot be read has no files.
 func Glob(folder, pattern string) ([]string, error) {
 	names, err := fs.Glob(os.DirFS(folder), pattern)
 	for i, name := range names {

@@ -8,9 +8,9 @@ import (
 	"syscall"
 )
 
-// TryLock takes an exclusive flock without waiting, and returns false where somebody else holds the
-// lock. It goes with the file's last descriptor, so kill -9 releases it. On systems without flock
-// the error is [errors.ErrUnsupported].
+// TryLock takes an exclusive flock without waiting, and returns false where another process has it.
+// It ends with the file's last descriptor, so kill -9 releases it. On systems without flock the
+// error is [errors.ErrUnsupported].
 func TryLock(f *os.File) (bool, error) {
 	err := flock(f, syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {

@@ -1,4 +1,4 @@
-// Package edits tells how much alike two words are spelled.
+// Package edits measures how similar the spelling of two words is.
 package edits
 
 import (
@@ -7,8 +7,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Bare returns a word without its accents: Zürich is Zurich. Marks of scripts that write vowels
-// with them stay.
+// Bare returns a word without its accents: Zürich is Zurich. Vowel marks of
+// other scripts stay.
 func Bare(word string) string {
 	if !strings.ContainsFunc(word, func(r rune) bool { return r >= 0xc0 }) {
 		return word
@@ -21,9 +21,9 @@ func Bare(word string) string {
 	}, norm.NFD.String(word)))
 }
 
-// Between is the least number of characters left out, put in or exchanged, and of neighbours that
-// change places, between two words (optimal string alignment: no character is edited twice). Its
-// time grows with the product of their lengths.
+// Between returns the edit distance of two words: the least number of insertions, deletions,
+// substitutions and transpositions of neighbours (optimal string alignment: no character is edited
+// twice). Its time grows with the product of their lengths.
 func Between(a, b string) int {
 	x, y := []rune(a), []rune(b)
 	before, last, row := make([]int, len(y)+1), make([]int, len(y)+1), make([]int, len(y)+1)

@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// Until reads from r until ctx ends, also while a Read of r waits for more: it gives what has
-// arrived by then, and after that the cause of the end. A Read of r that waits cannot be
-// interrupted and is left behind, so nobody else may read r afterwards.
+// Until returns a reader of r that ends with ctx, even while a Read of r is blocked: it returns
+// what has arrived by then, and then the cause of ctx. The blocked Read cannot be interrupted, so r
+// must not be used afterwards.
 func Until(ctx context.Context, r io.Reader) io.Reader {
 	return &until{ended: ctx.Done(), cause: func() error { return context.Cause(ctx) }, r: r, chunks: make(chan chunk)}
 }
@@ -22,7 +22,7 @@ type until struct {
 	rest   chunk
 }
 
-// chunk is what one Read of r gave.
+// chunk is the result of one Read of r.
 type chunk struct {
 	b   []byte
 	err error
@@ -50,7 +50,7 @@ func (u *until) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// fill hands on what r gives, until ctx has ended.
+// fill reads chunks of r until ctx has ended.
 func (u *until) fill() {
 	for u.cause() == nil {
 		b := make([]byte, 32<<10)

@@ -1,5 +1,4 @@
-// Package manual writes manual pages (man 1) of cobra's commands. They are made from what --help
-// shows, so that there is one source.
+// Package manual writes manual pages (man 1) of cobra's commands, from what --help shows.
 package manual
 
 import (

@@ -1,4 +1,4 @@
-// Package porttest finds addresses for servers of tests that are named before they are opened.
+// Package porttest finds free addresses for servers of tests.
 package porttest
 
 import (
@@ -9,10 +9,8 @@ import (
 	"testing"
 )
 
-// Ports below those that systems give away by themselves (Linux from 32768 on, others from 49152):
-// one that was free stays so between the look at it and the server, and while a server is down that
-// will come back. A port of ":0" may be given to anybody meanwhile, such as the tests of another
-// package.
+// Ports are below those that systems assign to ":0" (Linux from 32768 on, others from 49152), so a
+// free one stays free until the server listens, and while a server is restarted.
 const (
 	first = 20_000
 	most  = 12_000
@@ -22,7 +20,7 @@ var next atomic.Uint32
 
 func init() { next.Store(rand.Uint32N(most)) }
 
-// Free returns an address of this machine on which nobody listens, another one each time.
+// Free returns a loopback address that is free, another one each time.
 func Free(t testing.TB) string {
 	t.Helper()
 	for range 1000 {

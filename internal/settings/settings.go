@@ -1,11 +1,11 @@
 // Package settings fills in a command's flags from the environment and from a file.
 //
 // The order, first that is there: the flag, the environment (SEARCHD_ and the flag's name in
-// capitals, '-' as '_'), the file named by --config or SEARCHD_CONFIG, the default. The file holds
-// a line `name = value` per setting; lines that begin with '#' and empty lines are passed over.
+// capitals, '-' as '_'), the file named by --config or SEARCHD_CONFIG, the default. The file has
+// a line `name = value` per setting; lines that begin with '#' and empty lines are ignored.
 //
-// --data and --server name the same thing in two ways. Where one of them is given, the other is not
-// taken from elsewhere.
+// --data and --server exclude each other: where one of them is given as a flag, the other is not
+// read from environment and file.
 package settings
 
 import (
@@ -22,7 +22,7 @@ import (
 // ConfigFlag is the name of the flag that names the file.
 const ConfigFlag = "config"
 
-// Origin says where a value comes from.
+// Origin is where a value comes from.
 type Origin string
 
 // The origins; a value of the file has the file's name and line.
@@ -44,8 +44,8 @@ func Env(flag string) string {
 }
 
 // Fill sets every flag of fs that was not given and has a value in the environment or the file, and
-// returns all of them, by name. A wrong value is an error that names its origin; a name in the file
-// that no command knows is one too, known lists them all.
+// returns all of them, by name. A wrong value is an error that names its origin, and so is a name
+// in the file that is not among known.
 func Fill(fs *pflag.FlagSet, known map[string]bool) ([]Value, error) {
 	lines, err := readFile(fs)
 	if err != nil {
@@ -68,7 +68,7 @@ func Fill(fs *pflag.FlagSet, known map[string]bool) ([]Value, error) {
 		}
 		origin := FromDefault
 		if f.Name == "data" && given["server"] || f.Name == "server" && given["data"] {
-			origin = FromDefault // what is given names the place
+			origin = FromDefault // the given one counts
 		} else if f.Changed {
 			origin = FromFlag
 		} else if v, ok := os.LookupEnv(Env(f.Name)); ok {

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// FlagError says of a flag that cmd cannot take what is allowed, or where that is said.
+// FlagError returns the error of a wrong flag with the allowed values, or with a pointer to --help.
 func FlagError(cmd *cobra.Command, err error) error {
 	if wrong := (*pflag.InvalidValueError)(nil); errors.As(err, &wrong) {
 		return fmt.Errorf("--%s: %w", wrong.GetFlag().Name, wrongValue(err))
@@ -20,14 +20,13 @@ func FlagError(cmd *cobra.Command, err error) error {
 	return fmt.Errorf("%w; `%s --help` names the flags", err, cmd.CommandPath())
 }
 
-// allowed says what values of a type of pflag look like.
+// allowed describes the values of pflag's types.
 var allowed = map[string]string{
 	"bool": "true, false", "int": "a whole number", "int64": "a whole number", "uint64": "a whole number of 0 or more", "float64": "a number",
 	"duration": "a time such as 500ms, 30s or 5m",
 }
 
-// wrongValue says of a value that a flag cannot take what is allowed, where pflag says how it was
-// parsed.
+// wrongValue replaces pflag's parse errors by the allowed values.
 func wrongValue(err error) error {
 	wrong := (*pflag.InvalidValueError)(nil)
 	switch {

@@ -1,4 +1,4 @@
-// Package terminal writes texts of others so that a terminal shows them and obeys nothing in them.
+// Package terminal escapes control characters in untrusted text.
 package terminal
 
 import (
@@ -7,15 +7,15 @@ import (
 	"unicode"
 )
 
-// Printable writes the control characters of s, and those that turn the direction of a text around,
-// as Go does in quotes. Line ends stay.
+// Printable escapes the control characters of s, and those that change the direction of text, as in
+// a Go string literal. Newlines stay.
 func Printable(s string) string {
-	if strings.IndexFunc(s, obeyed) < 0 {
+	if strings.IndexFunc(s, isControl) < 0 {
 		return s
 	}
 	var b strings.Builder
 	for _, r := range s {
-		if obeyed(r) {
+		if isControl(r) {
 			q := strconv.QuoteRuneToASCII(r)
 			b.WriteString(q[1 : len(q)-1])
 			continue
@@ -25,6 +25,6 @@ func Printable(s string) string {
 	return b.String()
 }
 
-func obeyed(r rune) bool {
+func isControl(r rune) bool {
 	return unicode.IsControl(r) && r != '\n' || unicode.Is(unicode.Bidi_Control, r)
 }

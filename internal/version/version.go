@@ -1,4 +1,4 @@
-// Package version tells what was built, as the linker wrote it into the binary.
+// Package version reads the version that the linker wrote into the binary.
 package version
 
 import "runtime/debug"

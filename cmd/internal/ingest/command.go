@@ -70,35 +70,33 @@ func NewCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ingest PATH...|-",
 		Short: "Bring documents into a search engine",
-		Long: `Reads files, folders and standard input ("-"): JSON lines, CSV, Markdown, HTML, plain text (also org, rst,
-adoc, tex, srt and vtt), PDF, Word, PowerPoint and Excel (docx, pptx, xlsx, xls), OpenDocument (odt, ods, odp), rich text (rtf), e-books (epub),
-mail (eml, emlx, msg, mbox, Maildir), feeds (RSS, Atom), pages saved as one file (mhtml), exports of Evernote (enex), contacts (vcf), calendars (ics), Jupyter notebooks (ipynb), canvases of Obsidian and
-outlines (opml), also gzipped or in archives (zip, tar), and puts what it finds into a data folder or a running server.
+		Long: `Reads files, folders and standard input ("-") and sends what they contain to a data folder or a running server. It reads
+JSON lines, CSV, Markdown, HTML, plain text (also org, rst, adoc, tex, srt and vtt), PDF, Word, PowerPoint and Excel (docx, pptx, xlsx, xls),
+OpenDocument (odt, ods, odp), rich text (rtf), e-books (epub), mail (eml, emlx, msg, mbox, Maildir), feeds (RSS, Atom), pages saved as one file
+(mhtml), exports of Evernote (enex), contacts (vcf), calendars (ics), Jupyter notebooks (ipynb), canvases of Obsidian and outlines (opml), also
+gzipped or in archives (zip, tar).
 
-A journal remembers each file: a second run passes over what has not changed, and one that was interrupted goes on where it
-stopped. What cannot be read is told, listed in errors.jsonl beside the journal (or in --errors FILE), and passed over.
-A document may have 8 MiB as JSON, a line of JSON or CSV 4 MiB, a file of which the text is a part (PDF, docx and other
-office programs, epub, eml, ipynb), a message of a mailbox and a note of Evernote 64 MiB; --dry-run tells of larger ones, too.
+A journal remembers each file: a second run skips files that have not changed, and a run after an interrupted one continues it. What cannot be
+read is reported, listed in errors.jsonl beside the journal (or in --errors FILE), and skipped. A document may have 8 MiB as JSON, a line of JSON
+or CSV 4 MiB; a file whose text is a part of it (PDF, office files, epub, eml, ipynb), a message of a mailbox and a note of Evernote 64 MiB.
 
-Attachments of mail are documents of their own: the field attached_to names the message, and attachment_ids of the message names them.
-One that cannot be read is found by its name in the message.
+The id of a file is its path below the folder that was read, whatever path names it in later runs. Attachments of mail are documents of their
+own: their field attached_to names the message, whose attachment_ids name them. Of two records with the same id the later one is kept, and a
+warning names the files; --id-field chooses another field.
 
-Two records of the same id, of one file or two: the one that is read later is kept, and a warning names the files. Choose another id with --id-field.
-
---delete-missing deletes the documents that an earlier run read from the same paths and that are gone now; documents from
-elsewhere stay, and those that another file has, too, are read from it again. --watch goes on after the first run and follows
-changes, renames and deletions; give it --server, as a data folder is held by one program at a time. For both, a file that was
-emptied is like one that is gone; else a file of nothing but white space is counted as empty and passed over. A file that cannot be
-read any more, or that has become binary, keeps its documents until it can be, or is gone.
+--delete-missing deletes documents of earlier runs over the same paths whose file or record is gone. Other documents stay, and so do those of
+another file. --watch continues after the first run and follows changes, renames and deletions; use it with --server, as only one program at a
+time can use a data folder. An emptied file counts as gone; an unreadable one keeps its documents.
 
 Exit codes: 0 done, 1 some items failed, 2 could not run.`,
-		Example: `  ingest --data data/notes notes
+		Example: `  ingest notes
+  ingest --data data/notes notes
   ingest --server http://127.0.0.1:8080 --collection wiki --delete-missing wiki.jsonl.gz manuals/
   ingest --server http://127.0.0.1:8080 --watch notes
   curl -s https://example.org/feed.jsonl | ingest --data data/feed -`,
 		Args: func(cmd *cobra.Command, paths []string) error {
 			if len(paths) == 0 {
-				return errors.New("name what to read: files, folders, or - for standard input; --help says more")
+				return errors.New("name what to read: files, folders, or - for standard input; see --help")
 			}
 			return nil
 		},
@@ -132,17 +130,17 @@ func (f *flags) add(cmd *cobra.Command) {
 	fs.StringVar(&f.format, "format", "auto", strings.Join(formats, ", "))
 	fs.StringVar(&f.encoding, "encoding", "", "character set of texts that are not UTF-8 and declare none, such as windows-1251, koi8-r, shift_jis or big5 (default: a guess, else Windows-1252, with a warning)")
 	fs.StringVar(&f.html, "html", "main", "what is read of web pages: main, their main text without menus, teasers and footers, or full")
-	fs.StringVar(&f.idField, "id-field", "", "field of a record that holds its id (default: _id, id, or a hash of the content)")
+	fs.StringVar(&f.idField, "id-field", "", "field with the id of a record (default: _id, id, or a hash of the content)")
 	fs.StringVar(&f.errorsFile, "errors", "", "file for a JSON line per item that failed (default: errors.jsonl beside the journal)")
 	fs.StringVar(&f.onError, "on-error", "skip", "skip what fails and go on, or stop at the first failure")
 	fs.StringVar(&f.state, "state", "", "folder for the journal (default: ingest in the data folder; with --server in your own folder for settings)")
 	fs.BoolVar(&f.dryRun, "dry-run", false, "read and report, put nothing in and delete nothing")
-	fs.BoolVar(&f.verify, "verify", false, "read files again that look unchanged, and send what they hold")
+	fs.BoolVar(&f.verify, "verify", false, "read and send unchanged files, too")
 	fs.BoolVar(&f.hidden, "hidden", false, "in folders, read files and folders whose name begins with a dot, too")
 	fs.BoolVar(&f.followSymlinks, "follow-symlinks", false, "in folders, read what symbolic links lead to; a folder is read once")
 	fs.BoolVar(&f.deleteMissing, "delete-missing", false, "delete documents that earlier runs read from the same paths and that are gone")
 	fs.BoolVar(&f.watch, "watch", false, "go on and follow what changes under the paths")
-	fs.DurationVar(&f.poll, "poll", 0, "with --watch: look at all files every so often, instead of being told by the system")
+	fs.DurationVar(&f.poll, "poll", 0, "with --watch: read all files at this interval instead of waiting for events of the system")
 	fs.IntVar(&f.workers, "workers", min(4, runtime.GOMAXPROCS(0)), "files that are read at the same time, 1 to 64")
 	fs.DurationVar(&f.pdfTime, "pdf-time", 20*time.Second, "longest time for one PDF")
 	settings.Choices(cmd, "format", formats...)
@@ -242,9 +240,9 @@ type interruption struct{ piped bool }
 
 func (e interruption) Error() string {
 	if e.piped {
-		return "interrupted; what standard input gave until then is in"
+		return "interrupted; what was read of standard input until then is ingested"
 	}
-	return "interrupted; the next run goes on from here"
+	return "interrupted; the next run continues from here"
 }
 
 func (e interruption) Unwrap() error { return context.Canceled }
@@ -324,8 +322,8 @@ func (p *pipeline) pass(ctx context.Context, paths []string, o extract.Options) 
 	return p.missing(ctx, in, false, false)
 }
 
-// errCollectionChanged says that not everything that was sent is in the collection.
-var errCollectionChanged = errors.New("the collection was made anew or restored meanwhile")
+// errCollectionChanged means that some of what was sent is missing in the collection.
+var errCollectionChanged = errors.New("the collection was recreated or restored meanwhile")
 
 // noteState notes the state of the collection in the journal. Where that is not the collection that
 // the run began with, it returns true instead, and every file looks changed.

@@ -42,7 +42,7 @@ type journal struct {
 	pending   []byte
 	lines     int
 	entries   map[key]*fileEntry
-	moved     bool // lines in pending will not be where their spans say
+	moved     bool // the spans of lines in pending are wrong
 	state     collectionState
 	lastOrder int // see fileEntry.order
 }

@@ -60,7 +60,7 @@ func (l languageChoice) check(collection, has, rebuild string) error {
 	if named, _ := analysis.LanguageOf(l.named); l.auto() || named == has {
 		return nil
 	}
-	return fmt.Errorf("--language: got %q, but the collection %s is there already, with %q: leave the flag out, name another collection, or build it anew: %s with other settings",
+	return fmt.Errorf("--language: got %q, but the collection %s is there already, with %q: leave the flag out, name another collection, or rebuild it: %s with other settings",
 		l.named, collection, has, rebuild)
 }
 
