@@ -94,6 +94,9 @@ func printHit(w io.Writer, n int, h search.Hit, st styles) {
 		fmt.Fprintf(w, "    %s%s%s\n", st.dim, id, st.plain)
 	}
 	for _, p := range h.Passages {
+		if where := location(p, title); where != "" {
+			fmt.Fprintf(w, "    %s%s%s\n", st.dim, where, st.plain)
+		}
 		text := shorten(printable(p.Text))
 		if p.Marked != "" {
 			text = marks(shorten(p.Marked), st)
@@ -114,6 +117,21 @@ func printHit(w io.Writer, n int, h search.Hit, st styles) {
 	if h.Explain != nil {
 		printExplain(w, h.Explain)
 	}
+}
+
+// location returns the headings above a passage, without the title of the document, and its page.
+func location(p search.PassageHit, title string) string {
+	var parts []string
+	for _, heading := range p.Trail {
+		if heading = oneLine(heading); heading != "" && heading != title {
+			parts = append(parts, heading)
+		}
+	}
+	where := strings.Join(parts, " › ")
+	if p.Page > 0 {
+		where = strings.TrimPrefix(where+fmt.Sprintf(", page %d", p.Page), ", ")
+	}
+	return where
 }
 
 // printFields writes matches in fields of which no passage is shown, such as tags.

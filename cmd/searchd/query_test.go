@@ -67,6 +67,24 @@ func TestPrintHitsInPipe(t *testing.T) {
 	}
 }
 
+func TestLocation(t *testing.T) {
+	for want, p := range map[string]search.PassageHit{
+		"":                      {Trail: []string{"Manual"}},
+		"Setup › Pumps, page 3": {Trail: []string{"Manual", "Set\x1bup", "Pumps"}, Page: 3},
+		"page 2":                {Page: 2},
+		"Pumps":                 {Trail: []string{"Pumps"}},
+	} {
+		if got := location(p, "Manual"); got != want {
+			t.Errorf("%+v: %q, want %q", p, got, want)
+		}
+	}
+	var b strings.Builder
+	h := search.Hit{ID: "m.pdf", Document: []byte(`{"title":"Manual"}`), Passages: []search.PassageHit{{Text: "Prime it.", Trail: []string{"Manual", "Pumps"}, Page: 7}}}
+	if printHit(&b, 1, h, styles{}); b.String() != " 1  Manual  0.000\n    m.pdf\n    Pumps, page 7\n    Prime it.\n" {
+		t.Errorf("printHit: %q", b.String())
+	}
+}
+
 func TestCountHits(t *testing.T) {
 	for want, r := range map[string]search.Response{
 		"no results":                {},
