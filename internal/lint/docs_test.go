@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path"
@@ -212,6 +213,18 @@ func proseFaults(f textFile) (out []string) {
 	return out
 }
 
+var jsonBlock = regexp.MustCompile("(?ms)^```json\n(.*?)^```")
+
+// jsonFaults returns the JSON blocks of a document that are no JSON.
+func jsonFaults(f textFile) (out []string) {
+	for _, block := range jsonBlock.FindAllStringSubmatch(f.text, -1) {
+		if err := json.Unmarshal([]byte(block[1]), new(any)); err != nil {
+			out = append(out, fmt.Sprintf("%s: %v in\n%s", f.path, err, block[1]))
+		}
+	}
+	return out
+}
+
 func TestProse(t *testing.T) {
 	files, err := textFiles()
 	if err != nil {
@@ -221,7 +234,7 @@ func TestProse(t *testing.T) {
 		if !document(f.path) {
 			continue
 		}
-		for _, v := range proseFaults(f) {
+		for _, v := range append(proseFaults(f), jsonFaults(f)...) {
 			t.Error(v)
 		}
 		switch f.path {
@@ -253,6 +266,9 @@ func TestDocsCanFail(t *testing.T) {
 	prose := textFile{"docs/c.md", long + "\n|" + long + "\n```\n" + long + "\n```\n- https://x.org/" + strings.ReplaceAll(long, " ", "") + "\nthe keyword leg\n"}
 	if got := proseFaults(prose); len(got) != 2 || !strings.Contains(got[0], ":1:") || !strings.Contains(got[1], `"leg"`) {
 		t.Errorf("proseFaults = %q", got)
+	}
+	if got := jsonFaults(textFile{"docs/d.md", "```json\n{\"a\": 1}\n```\n```json\n{a: 1}\n```\n"}); len(got) != 1 {
+		t.Errorf("jsonFaults = %q", got)
 	}
 	if got := textFaults(bad); len(got) != 2 {
 		t.Errorf("textFaults = %q", got)
