@@ -31,6 +31,6 @@ for page in "${pages[@]}"; do
     [ "${E2E_REQUIRE:-}" != 1 ] || exit 1
     continue
   fi
-  (cd "$here" && XDG_DATA_HOME=$here/share XDG_CONFIG_HOME=$here/config bash -x script) >"$here/out" 2>&1 || { echo "$page fails:" && cat "$here/out" && exit 1; }
+  (cd "$here" && XDG_DATA_HOME=$here/share XDG_CONFIG_HOME=$here/config SEARCHD_ADDR=127.0.0.1:$port bash -x script) >"$here/out" 2>&1 || { echo "$page fails:" && cat "$here/out" && exit 1; }
   echo "$page: its commands run"
 done

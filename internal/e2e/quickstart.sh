@@ -7,8 +7,10 @@ trap 'kill "${server:-}" 2>/dev/null || true; wait 2>/dev/null || true; rm -rf "
 port=$((20000 + RANDOM % 20000))
 
 # The lines between the markers, with a data folder and a port of this run's own.
+export XDG_DATA_HOME=$dir/share SEARCHD_ADDR=127.0.0.1:$port
+unset SEARCHD_DATA SEARCHD_SERVER SEARCHD_KEY
 sed -n '/<!-- quick start -->/,/<!-- end -->/p' README.md | sed -n '/^```sh$/,/^```$/p' | sed '/^```/d' |
-  sed -e "s#data/mine#$dir/data#g" -e "s#8080#$port#g" >"$dir/commands"
+  sed -e "s#8080#$port#g" >"$dir/commands"
 [ "$(wc -l <"$dir/commands")" -ge 5 ] || { echo "the README has no quick start"; exit 1; }
 
 while IFS= read -r line; do
