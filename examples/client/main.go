@@ -53,7 +53,7 @@ func run(ctx context.Context, url string) error {
 	}
 	fmt.Printf("%d created, %d unchanged\n", sum.Created, sum.Unchanged)
 
-	answer, err := c.Search(ctx, "recipes", client.Query{Q: "quick vegetable dish", Filter: "minutes <= 30"})
+	answer, err := c.Search(ctx, "recipes", client.Query{Q: "quick vegetable dish", Filter: "minutes <= 30", Limit: 3})
 	if err != nil {
 		return err
 	}

@@ -156,7 +156,7 @@ func TestCommands(t *testing.T) {
 	}
 	uses := map[string]bool{"help": true, "completion": true} // cobra's own
 	for _, f := range files {
-		if f.pkg() == "cmd/searchd" {
+		if f.pkg() == "cmd/searchd" || strings.HasPrefix(f.pkg(), "cmd/internal/") {
 			for _, m := range cobraUse.FindAllSubmatch(f.src, -1) {
 				uses[string(m[1])] = true
 			}
