@@ -7,7 +7,7 @@ dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 cp -r testdata/notes "$dir/notes"
 cd "$dir"
-export HOME=$dir XDG_DATA_HOME=$dir/share
+export HOME=$dir XDG_DATA_HOME=$dir/.local/share
 unset SEARCHD_DATA SEARCHD_SERVER
 
 # show COMMAND: the command behind a prompt, then what it prints, a line each, cut at the width of the window.
