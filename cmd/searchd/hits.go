@@ -12,21 +12,61 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
-	"searchd/cmd/internal/command"
+	"golang.org/x/term"
+
 	"searchd/search"
 )
 
-// styles are escape sequences of a terminal; the zero value has none.
-type styles struct{ title, mark, dim, plain string }
+// styles are escape sequences and the width of a terminal; the zero value has none.
+type styles struct {
+	title, mark, dim, plain string
+	width                   int // 0: texts are not wrapped
+}
 
 // stylesFor returns the styles for w: none unless it is a terminal that wants colors.
 func stylesFor(w io.Writer) styles {
-	if !command.IsTerminal(w) || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" {
+	f, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
 		return styles{}
 	}
-	return styles{title: "\x1b[1;36m", mark: "\x1b[1;33m", dim: "\x1b[2m", plain: "\x1b[0m"}
+	var st styles
+	if os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" {
+		st = styles{title: "\x1b[1;36m", mark: "\x1b[1;33m", dim: "\x1b[2m", plain: "\x1b[0m"}
+	}
+	st.width, _, _ = term.GetSize(int(f.Fd())) // 0 if it is unknown
+	return st
 }
+
+const indent = "    "
+
+// text writes a text below a hit, wrapped to the width.
+func (st styles) text(w io.Writer, text string) {
+	lines, width := []string{""}, 0
+	for _, word := range strings.Fields(text) {
+		n := visible(word)
+		if width > 0 && st.width > 0 && len(indent)+width+1+n > min(st.width, maxWidth) {
+			lines, width = append(lines, ""), 0
+		}
+		if last := &lines[len(lines)-1]; width > 0 {
+			*last += " " + word
+			width += 1 + n
+		} else {
+			*last, width = word, n
+		}
+	}
+	fmt.Fprintf(w, "%s%s\n", indent, strings.Join(lines, "\n"+indent))
+}
+
+const maxWidth = 110 // of wrapped lines
+
+// visible returns how many characters of a word a terminal shows.
+func visible(word string) int {
+	return utf8.RuneCountInString(escapeSequence.ReplaceAllString(word, ""))
+}
+
+var escapeSequence = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
 var markTag = regexp.MustCompile(`</?mark>`)
 
@@ -101,9 +141,9 @@ func printHit(w io.Writer, n int, h search.Hit, st styles) {
 		if p.Marked != "" {
 			text = marks(shorten(p.Marked), st)
 		}
-		fmt.Fprintf(w, "    %s\n", text)
+		st.text(w, text)
 		if s := p.Sentence; s != nil && p.Start <= s.Start && s.Start <= s.End && s.End-p.Start <= len(p.Text) { // the server is not trusted
-			fmt.Fprintf(w, "    > %s\n", oneLine(p.Text[s.Start-p.Start:s.End-p.Start]))
+			st.text(w, "> "+oneLine(p.Text[s.Start-p.Start:s.End-p.Start]))
 		}
 	}
 	printFields(w, h, st)
@@ -112,7 +152,7 @@ func printHit(w io.Writer, n int, h search.Hit, st styles) {
 		if len(h.Document) > shownFields {
 			text = strings.ToValidUTF8(text, "") + " …"
 		}
-		fmt.Fprintf(w, "    %s\n", text)
+		st.text(w, text)
 	}
 	if h.Explain != nil {
 		printExplain(w, h.Explain)
@@ -142,7 +182,7 @@ func printFields(w io.Writer, h search.Hit, st styles) {
 		if len(snippets) == 0 || slices.ContainsFunc(h.Passages, shown) || slices.Contains([]string{h.ID, path.Base(h.ID), heading(h)}, marks(snippets[0], styles{})) {
 			continue
 		}
-		fmt.Fprintf(w, "    %s: %s\n", oneLine(name), marks(shorten(snippets[0]), st))
+		st.text(w, oneLine(name)+": "+marks(shorten(snippets[0]), st))
 	}
 }
 

@@ -67,6 +67,25 @@ func TestPrintHitsInPipe(t *testing.T) {
 	}
 }
 
+func TestWrap(t *testing.T) {
+	for want, c := range map[string]struct {
+		width int
+		text  string
+	}{
+		"    one two three\n":                   {0, "one two\nthree"},
+		"    one two\n    three\n":              {13, "one two three"},
+		"    <m>one</m> two\n    three\n":       {13, "\x1b[1mone\x1b[0m two three"},
+		"    a_word_longer_than_all\n    two\n": {10, "a_word_longer_than_all two"},
+		"    \n":                                {80, ""},
+	} {
+		var b strings.Builder
+		styles{width: c.width}.text(&b, c.text)
+		if got := strings.NewReplacer("\x1b[1m", "<m>", "\x1b[0m", "</m>").Replace(b.String()); got != want {
+			t.Errorf("%q in %d columns: %q, want %q", c.text, c.width, got, want)
+		}
+	}
+}
+
 func TestLocation(t *testing.T) {
 	for want, p := range map[string]search.PassageHit{
 		"":                      {Trail: []string{"Manual"}},
