@@ -36,7 +36,10 @@ func (t *Builder) Blocks() []Block {
 
 func (t *Builder) endBlock() {
 	if n := len(t.blocks); n > 0 && t.blocks[n-1].End == 0 {
-		t.blocks[n-1].End = t.b.Len()
+		b := &t.blocks[n-1]
+		if b.End = t.b.Len(); b.Head == b.End { // without rows
+			b.Head = 0
+		}
 	}
 }
 

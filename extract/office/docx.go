@@ -64,6 +64,7 @@ func (r *archive) margin(text string, seen map[string]bool) {
 // changes writes the text that tracked changes deleted.
 func (w *docxWriter) changes() {
 	w.out.Block()
+	w.out.Begin(content.Block{})
 	for _, d := range w.deleted {
 		if s := content.OneLine(d.text.String()); content.HasText(s) {
 			w.out.Line()
@@ -127,9 +128,9 @@ type docxWriter struct {
 	docxParagraph
 	outer          []docxParagraph // around it, of a paragraph in a box
 	boxes          int             // depth of paragraphs, beyond maxBoxes too
-	rows           int             // depth of tables
-	text, hidden   bool            // inside an element of text; of a run that is not shown
-	titled, headed bool            // title and heading are complete
+	table          textTable
+	text, hidden   bool // inside an element of text; of a run that is not shown
+	titled, headed bool // title and heading are complete
 	deleted        []*deletion
 	gone           *deletion // that is read
 	goneText       bool      // inside an element of deleted text
@@ -207,7 +208,7 @@ func (w *docxWriter) start(name string, t xml.StartElement) {
 	case "tab":
 		w.write(" ")
 	case "br", "cr":
-		if w.begun && w.rows == 0 {
+		if w.begun && w.table.depth == 0 {
 			w.out.Line()
 		} else {
 			w.write(" ")
@@ -215,12 +216,13 @@ func (w *docxWriter) start(name string, t xml.StartElement) {
 	case "noBreakHyphen":
 		w.write("-")
 	case "tbl":
-		w.out.Block()
-		w.rows++
+		w.table.begin(w.out)
 	case "tr":
-		w.out.Line()
+		w.table.row(w.out)
+	case "tblHeader":
+		w.table.header = true
 	case "tc":
-		w.out.Cell()
+		w.table.cell(w.out)
 	}
 }
 
@@ -232,7 +234,7 @@ func (w *docxWriter) end(name string) {
 		w.goneText = false
 	case "p":
 		switch {
-		case w.rows > 0:
+		case w.table.depth > 0:
 			w.out.Inline(" ")
 		case w.item:
 			w.out.Line()
@@ -247,10 +249,24 @@ func (w *docxWriter) end(name string) {
 		if w.boxes = max(0, w.boxes-1); w.boxes > 0 && w.boxes == len(w.outer) {
 			w.docxParagraph, w.outer = w.outer[w.boxes-1], w.outer[:w.boxes-1]
 		}
+	case "tr":
+		w.table.endRow(w.out)
 	case "tbl":
-		w.rows = max(0, w.rows-1)
-		w.out.Block()
+		w.table.end(w.out)
 	}
+}
+
+// kind returns the kind of the paragraph.
+func (w *docxWriter) kind() content.Block {
+	switch level, heading := strings.CutPrefix(w.style, "heading "); {
+	case heading:
+		return content.Block{Kind: content.Heading, Level: min(max(content.Atoi(level), 1), 6)}
+	case w.style == "title":
+		return content.Block{Kind: content.Heading, Level: 1}
+	case w.item:
+		return content.Block{Kind: content.Item, Level: max(w.level, 0) + 1}
+	}
+	return content.Block{}
 }
 
 func (w *docxWriter) write(s string) {
@@ -259,15 +275,18 @@ func (w *docxWriter) write(s string) {
 	}
 	if !w.begun && strings.TrimSpace(s) != "" {
 		w.begun = true
+		if w.table.depth == 0 {
+			w.out.Begin(w.kind())
+		}
 		mark := w.lists[w.list].next(w.level)
 		if mark != "" {
 			mark += " "
 		}
-		if w.out.Len() == 0 && !w.item && w.rows == 0 {
+		if w.out.Len() == 0 && !w.item && w.table.depth == 0 {
 			w.mark = mark
 		}
 		switch {
-		case w.rows > 0:
+		case w.table.depth > 0:
 			w.out.Inline(mark)
 		case w.item:
 			w.out.Item(cmp.Or(mark, "- "))

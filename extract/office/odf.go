@@ -67,7 +67,11 @@ type odfWriter struct {
 	title, heading content.Builder // the first paragraph of a style of titles, and the first heading
 	to             *content.Builder
 	paragraphs     int // depth of them
-	lists, rows    int // depth of lists and tables
+	lists          int // depth of lists
+	table          textTable
+	header         bool // inside the header rows of a table
+	slideTitle     bool // inside the frame of a slide's title
+	isText         bool // the cell is of text
 	sheets         bool
 	notes          content.Builder
 	note           string          // the element of a comment or a deletion that is read; empty: none
@@ -168,35 +172,38 @@ func (w *odfWriter) start(name string, t xml.StartElement) {
 	case "office:spreadsheet":
 		w.sheets = true
 	case "text:p", "text:h":
-		w.paragraph(name, content.Attr(t, "style-name"))
+		w.paragraph(name, content.Attr(t, "style-name"), content.Atoi(content.Attr(t, "outline-level")))
 	case "text:s", "text:tab":
 		w.write(" ")
 	case "text:line-break":
-		if w.rows == 0 && w.out.Breaks == 0 {
+		if w.table.depth == 0 && w.out.Breaks == 0 {
 			w.out.Line()
 		} else {
 			w.write(" ")
 		}
 	case "text:list":
-		if w.lists++; w.lists == 1 && w.rows == 0 {
+		if w.lists++; w.lists == 1 && w.table.depth == 0 {
 			w.out.Block()
 		}
 	case "text:list-item":
-		if w.rows == 0 {
+		if w.table.depth == 0 {
 			w.out.Item("- ")
 		}
 	case "table:table":
-		w.rows++
-		if w.out.Block(); w.sheets {
-			w.out.Inline(content.Attr(t, "name"))
-			w.out.Block()
+		if w.table.begin(w.out); w.sheets {
+			w.begin(content.Attr(t, "name"))
 		}
+	case "table:table-header-rows":
+		w.header = true
 	case "table:table-row":
-		w.out.Line()
+		if w.table.row(w.out); w.sheets {
+			w.row()
+		}
+		w.table.header = w.header
 	case "table:table-cell":
-		w.out.Cell()
+		w.table.cell(w.out)
 		if w.cell = w.out.Len(); w.sheets {
-			w.value = ""
+			w.value, w.isText = "", content.Attr(t, "value-type") == "string"
 			for _, name := range []string{"string-value", "date-value", "time-value", "boolean-value", "value"} {
 				w.value = cmp.Or(w.value, content.Attr(t, name))
 			}
@@ -206,19 +213,35 @@ func (w *odfWriter) start(name string, t xml.StartElement) {
 		w.out.Inline(" ")
 	case "draw:page":
 		w.out.Block()
+		w.out.Page++
+		w.out.Begin(content.Block{})
+	case "draw:frame":
+		w.slideTitle = content.Attr(t, "class") == "title"
 	}
 }
 
 // paragraph begins a paragraph, which may be inside another, as in notes and boxes.
-func (w *odfWriter) paragraph(name, style string) {
+func (w *odfWriter) paragraph(name, style string, level int) {
 	switch w.paragraphs++; {
-	case w.paragraphs > 1, w.rows > 0:
+	case w.paragraphs > 1, w.table.depth > 0:
 		w.out.Inline(" ")
 		return
 	case w.lists == 0:
 		w.out.Block()
 	case w.out.Prefix == "":
 		w.out.Line()
+	}
+	switch {
+	case name == "text:h":
+		w.out.Begin(content.Block{Kind: content.Heading, Level: min(max(level, 1), 6)})
+	case w.titles[style]:
+		w.out.Begin(content.Block{Kind: content.Heading, Level: 1})
+	case w.slideTitle:
+		w.out.Begin(content.Block{Kind: content.Heading, Level: 2})
+	case w.lists > 0:
+		w.out.Begin(content.Block{Kind: content.Item, Level: w.lists})
+	default:
+		w.out.Begin(content.Block{})
 	}
 	switch {
 	case w.titles[style] && w.title.Len() == 0:
@@ -243,13 +266,22 @@ func (w *odfWriter) end(name string) {
 		if w.value != "" && w.out.Len() == w.cell { // as some programs write it
 			w.out.Inline(w.value)
 		}
-		w.value = ""
+		if w.value = ""; w.out.Len() > w.cell {
+			if w.cells++; w.isText {
+				w.texts++
+			}
+		}
 	case "text:list":
-		if w.lists = max(0, w.lists-1); w.lists == 0 && w.rows == 0 {
+		if w.lists = max(0, w.lists-1); w.lists == 0 && w.table.depth == 0 {
 			w.out.Block()
 		}
+	case "table:table-header-rows":
+		w.header = false
+	case "table:table-row":
+		if !w.sheets {
+			w.table.endRow(w.out)
+		}
 	case "table:table":
-		w.rows = max(0, w.rows-1)
-		w.out.Block()
+		w.table.end(w.out)
 	}
 }

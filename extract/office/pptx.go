@@ -42,8 +42,8 @@ type pptxWriter struct {
 	place  string          // the kind of placeholder that the shape is
 	text   bool            // inside an element of text
 	number bool            // inside a field
-	rows   int             // depth of tables
-	skip   int             // depth of elements that are older renderings of what stands beside them
+	table  textTable
+	skip   int // depth of elements that are older renderings of what stands beside them
 }
 
 func newPptxWriter(out *content.Builder) *pptxWriter {
@@ -64,7 +64,9 @@ func (w *pptxWriter) start(name string, t xml.StartElement) {
 		w.place = ""
 		w.out.Block()
 	case "ph":
-		w.place = content.Attr(t, "type")
+		if w.place = content.Attr(t, "type"); w.place == "title" || w.place == "ctrTitle" {
+			w.out.Begin(content.Block{Kind: content.Heading, Level: 2})
+		}
 	case "fld":
 		w.number = strings.HasPrefix(content.Attr(t, "type"), "slidenum") || strings.HasPrefix(content.Attr(t, "type"), "datetime")
 	case "t", "text": // of a shape; of a comment
@@ -80,11 +82,11 @@ func (w *pptxWriter) start(name string, t xml.StartElement) {
 	case "br", "tab":
 		w.write(" ")
 	case "tbl":
-		w.rows++
+		w.table.begin(w.out)
 	case "tr":
-		w.out.Line()
+		w.table.row(w.out)
 	case "tc":
-		w.out.Cell()
+		w.table.cell(w.out)
 	}
 }
 
@@ -95,7 +97,7 @@ func (w *pptxWriter) end(name string) {
 	case "fld":
 		w.number = false
 	case "p":
-		if w.rows > 0 {
+		if w.table.depth > 0 {
 			w.out.Inline(" ")
 		} else {
 			w.out.Line()
@@ -103,11 +105,14 @@ func (w *pptxWriter) end(name string) {
 		if !w.titled {
 			w.title.Inline(" ")
 		}
+	case "tr":
+		w.table.endRow(w.out)
 	case "tbl":
-		w.rows = max(0, w.rows-1)
+		w.table.end(w.out)
 	case "sp", "graphicFrame", "pic":
 		w.place = ""
 		w.out.Block()
+		w.out.Begin(content.Block{})
 	}
 }
 

@@ -34,7 +34,7 @@ func RTF(x *content.File, b []byte) (content.Content, error) {
 		}
 	}
 	r.flush()
-	c := content.Content{Title: r.title.String(), Text: r.out.String()}
+	c := content.Content{Title: r.title.String(), Text: r.out.String(), Blocks: r.out.Blocks()}
 	if c.Title == "" {
 		c.Title = content.OwnTitle(c.Text)
 	}

@@ -17,20 +17,10 @@ type sheetWriter struct {
 	out    *content.Builder
 	filled bool // a sheet has more than its name
 
-	before       int // length of the text in front of the sheet's content
-	cells, texts int // of the row, and those that are text
-	head         headState
+	before       int  // length of the text in front of the sheet's content
+	cells, texts int  // of the row, and those that are text
+	past         bool // the header of the table: the first row of several cells that are all text, with the titles above it
 }
-
-// headState is the search for the header of a table: the first row of several cells that are all
-// text, with the titles above it.
-type headState uint8
-
-const (
-	headSought headState = iota
-	headFound            // and ends where the next row begins
-	headPast
-)
 
 func (w *sheetWriter) begin(name string) {
 	w.out.Block()
@@ -38,7 +28,7 @@ func (w *sheetWriter) begin(name string) {
 	w.out.Inline(name)
 	w.out.Block()
 	w.out.Begin(content.Block{Kind: content.Table})
-	w.before, w.head, w.cells, w.texts = w.out.Len(), headSought, 0, 0
+	w.before, w.past, w.cells, w.texts = w.out.Len(), false, 0, 0
 }
 
 func (w *sheetWriter) endCells() {
@@ -50,14 +40,11 @@ func (w *sheetWriter) end() { w.filled = w.filled || w.out.Len() > w.before }
 
 func (w *sheetWriter) row() {
 	w.out.Line()
-	if w.head == headSought && w.cells > 0 {
-		switch {
-		case w.texts < w.cells:
-			w.head = headPast
-		case w.cells > 1:
-			w.head = headFound
-		}
+	if !w.past && w.cells > 1 && w.texts == w.cells {
+		w.out.EndHead()
+		w.past = true
 	}
+	w.past = w.past || w.texts < w.cells
 	w.cells, w.texts = 0, 0
 }
 
@@ -66,13 +53,58 @@ func (w *sheetWriter) put(s string, isText bool) {
 	if strings.TrimSpace(s) == "" {
 		return
 	}
-	if w.head == headFound {
-		w.out.EndHead()
-		w.head = headPast
-	}
 	if w.cells++; isText {
 		w.texts++
 	}
 	w.out.Cell()
 	w.out.Inline(s)
+}
+
+// textTable is the state of a table in a text. Its header is the rows that are marked so, else the
+// first one of several cells.
+type textTable struct {
+	depth  int // of tables in one another; 0: none is open
+	rows   int // of the outermost one that have ended
+	cells  int // of the row
+	header bool
+	past   bool
+}
+
+func (t *textTable) begin(out *content.Builder) {
+	out.Block()
+	if t.depth++; t.depth == 1 {
+		*t = textTable{depth: 1}
+		out.Begin(content.Block{Kind: content.Table})
+	}
+}
+
+func (t *textTable) row(out *content.Builder) {
+	out.Line()
+	if t.depth == 1 {
+		t.cells, t.header = 0, false
+	}
+}
+
+func (t *textTable) cell(out *content.Builder) {
+	out.Cell()
+	if t.depth == 1 {
+		t.cells++
+	}
+}
+
+func (t *textTable) endRow(out *content.Builder) {
+	if t.depth != 1 {
+		return
+	}
+	if t.rows++; !t.past && (t.header || t.rows == 1 && t.cells > 1) {
+		out.EndHead()
+	}
+	t.past = t.past || !t.header
+}
+
+func (t *textTable) end(out *content.Builder) {
+	out.Block()
+	if t.depth = max(0, t.depth-1); t.depth == 0 {
+		out.Begin(content.Block{})
+	}
 }
