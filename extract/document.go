@@ -80,6 +80,7 @@ const (
 	SkippedLink                    // a symbolic link, or one to a folder that is read already
 	SkippedLitter                  // backups of editors, other programs' litter
 	SkippedOwn                     // named in Options.Exclude
+	SkippedPicture                 // a picture, without Options.OCR
 )
 
 // hasValue reports whether any field holds a number, a boolean, or a letter, a digit or a symbol.

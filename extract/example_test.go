@@ -30,7 +30,7 @@ func ExampleReader() {
 func ExampleDetect() {
 	fmt.Println(extract.Detect("notes.md.gz", nil))
 	fmt.Println(extract.Detect("-", []byte(`{"text": "from a pipe"}`)))
-	fmt.Println(extract.Detect("photo.jpg", nil))
+	fmt.Println(extract.Detect("film.mp4", nil))
 	// Output:
 	// md true
 	// jsonl true

@@ -37,15 +37,16 @@ const (
 	MSG                    // a message of Outlook
 	Feed                   // entries of RSS or Atom
 	XLS                    // workbooks of Excel before 2007
+	Picture                // a picture; needs Options.OCR
 	Archive                // files packed as ZIP or tar, each of which is read as in a folder
 )
 
 var formatNames = [...]string{Auto: "auto", JSONL: "jsonl", CSV: "csv", Markdown: "md", HTML: "html", Text: "txt", PDF: "pdf", DOCX: "docx", EML: "eml", IPYNB: "ipynb",
-	EPUB: "epub", ODF: "odf", PPTX: "pptx", XLSX: "xlsx", RTF: "rtf", ENEX: "enex", VCF: "vcf", ICS: "ics", Canvas: "canvas", OPML: "opml", MSG: "msg", Feed: "feed", XLS: "xls", Archive: "archive"}
+	EPUB: "epub", ODF: "odf", PPTX: "pptx", XLSX: "xlsx", RTF: "rtf", ENEX: "enex", VCF: "vcf", ICS: "ics", Canvas: "canvas", OPML: "opml", MSG: "msg", Feed: "feed", XLS: "xls", Picture: "picture", Archive: "archive"}
 
 // formatNouns name formats in messages.
 var formatNouns = [...]string{Auto: "auto", JSONL: "JSON", CSV: "CSV", Markdown: "Markdown", HTML: "HTML", Text: "plain text", PDF: "PDF", DOCX: "a Word document", EML: "a message", IPYNB: "a notebook",
-	EPUB: "an e-book", ODF: "an OpenDocument", PPTX: "a presentation", XLSX: "a workbook", RTF: "RTF", ENEX: "notes of Evernote", VCF: "contacts", ICS: "a calendar", Canvas: "a canvas", OPML: "an outline", MSG: "a message", Feed: "a feed", XLS: "a workbook", Archive: "an archive"}
+	EPUB: "an e-book", ODF: "an OpenDocument", PPTX: "a presentation", XLSX: "a workbook", RTF: "RTF", ENEX: "notes of Evernote", VCF: "contacts", ICS: "a calendar", Canvas: "a canvas", OPML: "an outline", MSG: "a message", Feed: "a feed", XLS: "a workbook", Picture: "a picture", Archive: "an archive"}
 
 // ofRecords reports whether files of the format hold records with ids of their own, like mailboxes.
 func (f Format) ofRecords() bool {
@@ -87,6 +88,7 @@ var formatByExt = map[string]Format{
 	".pdf": PDF, ".docx": DOCX, ".docm": DOCX, ".eml": EML, ".emlx": EML, ".mbox": EML, ".mhtml": EML, ".mht": EML, ".ipynb": IPYNB,
 	".epub": EPUB, ".odt": ODF, ".ods": ODF, ".odp": ODF, ".pptx": PPTX, ".pptm": PPTX, ".ppsx": PPTX, ".xlsx": XLSX, ".xlsm": XLSX, ".xltx": XLSX, ".xls": XLS, ".msg": MSG, ".rss": Feed, ".atom": Feed, ".rdf": Feed, ".xml": Feed, ".xlt": XLS, ".rtf": RTF,
 	".enex": ENEX, ".vcf": VCF, ".ics": ICS, ".canvas": Canvas, ".opml": OPML,
+	".png": Picture, ".jpg": Picture, ".jpeg": Picture, ".tif": Picture, ".tiff": Picture, ".bmp": Picture, ".gif": Picture, ".webp": Picture,
 	".zip": Archive, ".tar": Archive, ".tgz": Archive,
 }
 

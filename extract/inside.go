@@ -52,6 +52,12 @@ func (x *source) readInside(f inner, r io.Reader) (read bool, err error) {
 		}
 		return false, nil
 	}
+	if format == Picture && x.ocr == nil {
+		if x.o.Skip != nil {
+			x.o.Skip(f.path, SkippedPicture)
+		}
+		return false, nil
+	}
 	c := *x
 	c.Name, c.id, c.docID, c.info, c.depth = f.path, f.path, f.docID, f.info, x.depth+1
 	c.format, c.quiet, c.blanks, c.packed, c.Marked, c.at = Auto, !known || format == Feed, true, false, false, nil

@@ -55,6 +55,10 @@ type Options struct {
 	// PDF reads a PDF; see package extract/pdf. Default: PDF is an error.
 	PDF func(ctx context.Context, b []byte) (PDFText, error)
 
+	// OCR recognises the text of a picture; see package extract/ocr. Default: pictures in folders,
+	// archives and messages are skipped, others are an error.
+	OCR func(ctx context.Context, picture []byte) (string, error)
+
 	// Skip, if not nil, is called for each file and folder that is counted as skipped, perhaps
 	// concurrently.
 	Skip func(path string, why SkipKind)
@@ -68,6 +72,7 @@ type Options struct {
 type PDFText struct {
 	Title   string
 	Text    string // pages apart by a blank line
+	Blocks  []Block
 	Warning string // what could not be read; empty if all was
 }
 

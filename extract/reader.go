@@ -70,11 +70,15 @@ type source struct {
 	at     io.ReaderAt // the stream, where it is a file that is not packed; its size is that of info
 
 	readPDF func([]byte) (PDFText, error) // nil: PDF is not read
+	ocr     func([]byte) (string, error)  // nil: pictures are not read
 }
 
 func newSource(ctx context.Context, o Options, name string, stats *Stats, emit func(Document) error, fail func(ItemError) error) *source {
 	x := &source{o: o, format: o.Format, stats: stats, before: stats.Bytes, emit: emit, fail: fail}
 	x.File = content.File{Name: name, MaxFile: o.MaxFile, MaxText: o.MaxText, WholePages: o.WholePages, Decoder: content.NewDecoder(o.Encoding), Ended: ctx.Err, Report: x.reportLine}
+	if o.OCR != nil {
+		x.ocr = func(b []byte) (string, error) { return o.OCR(ctx, b) }
+	}
 	if o.PDF != nil {
 		x.readPDF = func(b []byte) (PDFText, error) { return o.PDF(ctx, b) }
 	}
@@ -170,7 +174,7 @@ func (x *source) read(r io.Reader) error {
 		return x.readFeed(br)
 	case Archive:
 		return x.readArchive(br)
-	case Markdown, HTML, Text, PDF, DOCX, EML, IPYNB, EPUB, ODF, PPTX, XLSX, XLS, MSG, RTF, Canvas, OPML:
+	case Markdown, HTML, Text, Picture, PDF, DOCX, EML, IPYNB, EPUB, ODF, PPTX, XLSX, XLS, MSG, RTF, Canvas, OPML:
 		return x.readWhole(br)
 	}
 	return fmt.Errorf("extract: no reader for format %v", x.format)

@@ -284,6 +284,8 @@ func (w *walker) file(path, id string, info fs.FileInfo, inFolder bool) error {
 		switch {
 		case isKnown && w.o.Format != Auto && known != w.o.Format, !isKnown && !noExt && w.o.Format == Auto:
 			return w.skip(path, SkippedType)
+		case known == Picture && w.o.OCR == nil:
+			return w.skip(path, SkippedPicture)
 		}
 		f.quiet = !isKnown || known == Feed // most XML is no feed
 		if !w.o.FollowSymlinks {

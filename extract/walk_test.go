@@ -76,7 +76,7 @@ func TestWalk(t *testing.T) {
 		{"one format", []string{""}, Options{Format: CSV}, "9", "ROOT/README: row", 10},
 		{"by name", []string{"b.md", ".hidden.md", "a"}, Options{}, "b.md .hidden.md deep/c.txt", "", 0},
 		{"unknown by name", []string{"prog.go", "core"}, Options{},
-			"", `ROOT/prog.go: unknown file type ".go"; say which format it is: jsonl, csv, md, html, txt, pdf, docx, eml, ipynb, epub, odf, pptx, xlsx, rtf, enex, vcf, ics, canvas, opml, msg, feed, xls, archive|ROOT/core: binary data of unknown format`, 0},
+			"", `ROOT/prog.go: unknown file type ".go"; say which format it is: jsonl, csv, md, html, txt, pdf, docx, eml, ipynb, epub, odf, pptx, xlsx, rtf, enex, vcf, ics, canvas, opml, msg, feed, xls, picture, archive|ROOT/core: binary data of unknown format`, 0},
 		{"of an office program", []string{"a.doc", "letter"}, Options{},
 			"letter", `ROOT/a.doc: files of type ".doc" are not read; save it as .docx`, 0},
 		{"format by name", []string{"prog.go"}, Options{Format: Text}, "prog.go", "", 0},

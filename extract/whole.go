@@ -22,7 +22,7 @@ import (
 )
 
 // isBinary are the formats whose files may hold NUL bytes.
-var isBinary = map[Format]bool{PDF: true, DOCX: true, EPUB: true, ODF: true, PPTX: true, XLSX: true, XLS: true, MSG: true}
+var isBinary = map[Format]bool{PDF: true, Picture: true, DOCX: true, EPUB: true, ODF: true, PPTX: true, XLSX: true, XLS: true, MSG: true}
 
 // readWhole reads a file with one document.
 func (x *source) readWhole(br *bufio.Reader) error {
@@ -64,6 +64,8 @@ func (x *source) parse(b []byte) (content.Content, error) {
 	switch x.format {
 	case PDF:
 		return x.pdf(b)
+	case Picture:
+		return x.picture(b)
 	case EML:
 		return x.eml(b)
 	case MSG:
@@ -85,7 +87,7 @@ func (x *source) whole(c content.Content, size int) error {
 	}
 	note := x.format == Markdown && c.Fields != nil // one of front matter alone is found by its name and what it says there
 	if !content.HasText(c.Text) && !content.HasText(c.Title) && !note && fields["attachments"] == nil {
-		if (x.format == HTML || x.format == Canvas) && x.blanks { // a page that leads elsewhere, a frame, a canvas without cards
+		if (x.format == HTML || x.format == Canvas || x.format == Picture) && x.blanks { // a page that leads elsewhere, a frame, a canvas without cards
 			x.stats.Empty++
 			return nil
 		}
@@ -150,6 +152,18 @@ func withoutTitle(text, title string) string {
 	return rest
 }
 
+// picture recognises the text of a picture.
+func (x *source) picture(b []byte) (content.Content, error) {
+	if x.ocr == nil {
+		return content.Content{}, x.Reject("a picture; %s", content.InstallOCR)
+	}
+	text, err := x.ocr(b)
+	if err != nil {
+		return content.Content{}, x.Reject("%v", err)
+	}
+	return content.Content{Title: content.OwnTitle(text), Text: text}, nil
+}
+
 func (x *source) pdf(b []byte) (content.Content, error) {
 	if x.readPDF == nil {
 		return content.Content{}, x.Reject("PDF is not read here; convert it to text first, for example with pdftotext")
@@ -166,5 +180,5 @@ func (x *source) pdf(b []byte) (content.Content, error) {
 	if t.Title == "" {
 		t.Title = content.OwnTitle(t.Text)
 	}
-	return content.Content{Title: t.Title, Text: t.Text}, nil
+	return content.Content{Title: t.Title, Text: t.Text, Blocks: t.Blocks}, nil
 }

@@ -62,6 +62,9 @@ var (
 	ErrBudget = errors.New("time budget spent")
 )
 
+// InstallOCR says how to get text from pictures.
+const InstallOCR = "install Tesseract (Debian: apt install tesseract-ocr, and tesseract-ocr-deu and the like for languages) to read it by OCR"
+
 // Budget is the time that parsing one file may take. Tests shorten it.
 var Budget = 10 * time.Second
 

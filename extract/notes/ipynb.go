@@ -2,9 +2,11 @@ package notes
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -17,6 +19,8 @@ type notebookReader struct {
 	x  *content.File
 	d  *json.Decoder
 	md strings.Builder
+
+	language string // of code
 }
 
 type notebookCell struct {
@@ -24,6 +28,7 @@ type notebookCell struct {
 	Level  json.RawMessage `json:"level"` // of a heading, up to version 3
 	Source notebookText    `json:"source"`
 	Input  notebookText    `json:"input"` // of code, up to version 3
+	Name   string          `json:"language"`
 }
 
 // notebookText is a string, or a list of strings that are its lines.
@@ -60,7 +65,15 @@ func Notebook(x *content.File, b []byte) (content.Content, error) {
 		}
 		b = []byte(s)
 	}
-	r := notebookReader{x: x, d: json.NewDecoder(bytes.NewReader(b))}
+	var head struct {
+		Metadata struct {
+			LanguageInfo struct{ Name string } `json:"language_info"`
+			KernelSpec   struct{ Language string }
+		}
+	}
+	_ = json.Unmarshal(b, &head) // what cannot be read is reported below
+	language := cmp.Or(head.Metadata.LanguageInfo.Name, head.Metadata.KernelSpec.Language)
+	r := notebookReader{x: x, d: json.NewDecoder(bytes.NewReader(b)), language: strings.ReplaceAll(content.OneLine(language), " ", "-")}
 	if err := r.end(r.members("cells", "worksheets")); err != nil {
 		if ended := x.Ended(); ended != nil {
 			return content.Content{}, ended
@@ -130,10 +143,17 @@ func (r *notebookReader) cell() error {
 		for strings.Contains(code, fence) {
 			fence += fence
 		}
-		r.md.WriteString(fence + "\n" + code + "\n" + fence + "\n\n")
+		language := cmp.Or(r.language, c.Name)
+		if m := cellMagic.FindStringSubmatch(code); m != nil {
+			language = m[1]
+		}
+		r.md.WriteString(fence + strings.Trim(language, "`\n ") + "\n" + code + "\n" + fence + "\n\n")
 	}
 	if int64(r.md.Len()) > r.x.MaxText {
 		return fmt.Errorf("%w of %d bytes", content.ErrTooLong, r.x.MaxText)
 	}
 	return nil
 }
+
+// cellMagic matches the line that names another language for a cell.
+var cellMagic = regexp.MustCompile(`^\s*%%(bash|sh|html|javascript|js|latex|markdown|perl|ruby|sql|svg|R)\b`)

@@ -5,28 +5,76 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"unicode"
 	"unicode/utf8"
 
 	"searchd/extract"
+	"searchd/extract/content"
 )
 
 // document is the state of reading a file.
 type document struct {
-	max      int64
-	title    string
-	b        strings.Builder
-	pages    int
-	done     int    // pages that were read
-	bad      []int  // pages that cannot be read or are empty
-	scans    []int  // pages without text that show something
-	strange  []int  // pages with some characters of unknown meaning
-	doubtful []int  // pages with mostly such
-	err      string // why nothing can be read
-	stopped  string // why the reading ended early
-	full     bool   // max was reached
-	torn     bool   // its end is missing
+	max     int64
+	title   string
+	data    []byte // of the file, perhaps repaired
+	glyphs  func() map[string]map[rune]string
+	pages   []pageText
+	next    atomic.Int64 // number of the next page to read, from 0
+	length  atomic.Int64 // bytes of text so far
+	err     string       // why nothing can be read
+	stopped string       // why the reading ended early
+	torn    bool         // its end is missing
+}
+
+// pageState is what was read of a page.
+type pageState uint8
+
+const (
+	pageUnread   pageState = iota
+	pageRead               // completely
+	pageBad                // it cannot be read or is empty
+	pageScan               // it shows something, but no text
+	pageBlank              // OCR has found no text
+	pageStrange            // some characters have no known meaning
+	pageDoubtful           // most have none
+)
+
+// pageText is the text of a page with its paragraphs.
+type pageText struct {
+	state      pageState
+	text       string
+	paragraphs []paragraph
+}
+
+// paragraph is bytes [start, end) of the text of a page.
+type paragraph struct {
+	start, end int
+	size       float64 // of the font; 0 if unknown
+}
+
+// add adds a text with its paragraphs, which blank lines separate if they are nil.
+func (p *pageText) add(text string, paragraphs []paragraph) {
+	if text == "" {
+		return
+	}
+	if p.text != "" {
+		p.text += "\n\n"
+	}
+	at := len(p.text)
+	p.text += text
+	if paragraphs == nil {
+		start := 0
+		for part := range strings.SplitAfterSeq(text, "\n\n") {
+			if trimmed := strings.TrimRight(part, "\n"); trimmed != "" {
+				paragraphs = append(paragraphs, paragraph{start: start, end: start + len(trimmed)})
+			}
+			start += len(part)
+		}
+	}
+	for _, q := range paragraphs {
+		p.paragraphs = append(p.paragraphs, paragraph{q.start + at, q.end + at, q.size})
+	}
 }
 
 // Codes of FPDF_GetLastError.
@@ -36,19 +84,19 @@ const (
 	errSecurity = 5
 )
 
-// read reads b page by page.
-func (d *document) read(ctx context.Context, i *instance, b []byte) {
-	i.glyphs = sync.OnceValue(func() map[string]map[rune]string { return glyphNames(b) })
-	doc, code := i.load(ctx, b)
+// open opens the file and counts its pages.
+func (d *document) open(ctx context.Context, i *instance) (doc uint64) {
+	doc, code := i.load(ctx, d.data)
 	if doc == 0 && code == errFormat { // perhaps it ends before its trailer
-		if roots := catalogue.FindAllSubmatch(b, -1); len(roots) > 0 {
+		if roots := catalogue.FindAllSubmatch(d.data, -1); len(roots) > 0 {
 			root := roots[len(roots)-1]
-			doc, code = i.load(ctx, fmt.Appendf(b[:len(b):len(b)], "\ntrailer\n<< /Root %s %s R >>\nstartxref\n0\n%%%%EOF\n", root[1], root[2]))
+			d.data = fmt.Appendf(d.data[:len(d.data):len(d.data)], "\ntrailer\n<< /Root %s %s R >>\nstartxref\n0\n%%%%EOF\n", root[1], root[2])
+			doc, code = i.load(ctx, d.data)
 			d.torn = doc != 0
 		}
 	}
 	if i.err != nil {
-		return
+		return 0
 	}
 	if doc == 0 {
 		switch code {
@@ -59,35 +107,37 @@ func (d *document) read(ctx context.Context, i *instance, b []byte) {
 		default:
 			d.err = "damaged, or not a PDF: neither its table of objects nor its pages are found"
 		}
-		return
+		return 0
 	}
-	d.pages = int(int32(i.call(ctx, "FPDF_GetPageCount", doc)))
-	switch {
-	case d.pages < 1:
+	switch n := int(int32(i.call(ctx, "FPDF_GetPageCount", doc))); {
+	case n < 1:
 		d.err = "damaged: it has no pages"
-		return
-	case d.pages > maxPages:
-		d.err = fmt.Sprintf("it has %d pages; the limit is %d", d.pages, maxPages)
-		return
+		return 0
+	case n > maxPages:
+		d.err = fmt.Sprintf("it has %d pages; the limit is %d", n, maxPages)
+		return 0
+	default:
+		d.pages = make([]pageText, n)
 	}
 	d.title = title(i.meta(ctx, doc, "Title"))
+	return doc
+}
+
+// read reads pages that no other instance reads. Several instances may do so at the same time.
+func (d *document) read(ctx context.Context, i *instance, doc uint64) {
+	i.glyphs = d.glyphs
 	form := i.form(ctx, doc)
-	for n := 1; n <= d.pages && ctx.Err() == nil; n++ {
-		text := d.page(ctx, i, doc, form, n)
+	for ctx.Err() == nil && d.length.Load() <= d.max {
+		n := int(d.next.Add(1)) - 1
+		if n >= len(d.pages) {
+			return
+		}
+		p := d.page(ctx, i, doc, form, n)
 		if i.err != nil {
 			return
 		}
-		if int64(d.b.Len()+len(text)) > d.max {
-			d.full = true
-			return
-		}
-		if d.done = n; text == "" {
-			continue
-		}
-		if d.b.Len() > 0 {
-			d.b.WriteString("\n\n")
-		}
-		d.b.WriteString(text)
+		d.pages[n] = p
+		d.length.Add(int64(len(p.text)))
 	}
 }
 
@@ -107,46 +157,48 @@ func (i *instance) load(ctx context.Context, b []byte) (doc, code uint64) {
 // catalogue matches the root object of a file.
 var catalogue = regexp.MustCompile(`\b(\d{1,9})\s+(\d{1,5})\s+obj\s*<<[^>]*?/Type\s*/Catalog\b`)
 
-// page returns the text of page n, from 1.
-func (d *document) page(ctx context.Context, i *instance, doc, form uint64, n int) string {
-	load := func() uint64 { return i.call(ctx, "FPDF_LoadPage", doc, uint64(n-1)) }
+// page returns the text of page n, from 0.
+func (d *document) page(ctx context.Context, i *instance, doc, form uint64, n int) (p pageText) {
+	load := func() uint64 { return i.call(ctx, "FPDF_LoadPage", doc, uint64(n)) }
 	page := load()
 	if page == 0 {
-		if i.err == nil {
-			d.bad = append(d.bad, n)
-		}
-		return ""
+		return pageText{state: pageBad}
 	}
 	fields, notes, shown := i.annotations(ctx, page, form)
 	if shown && i.call(ctx, "FPDFPage_Flatten", page, 0) == flattened { // what annotations show is content of the page from now on
 		i.quick("FPDF_ClosePage", page)
 		if page = load(); page == 0 {
-			d.bad = append(d.bad, n)
-			return ""
+			return pageText{state: pageBad}
 		}
 	}
 	defer func() { i.quick("FPDF_ClosePage", page) }()
-	chars, doubtful := i.chars(ctx, page)
-	text := layout(chars, nil)
+	chars, vertical, doubtful := i.chars(ctx, page)
+	text, paragraphs := layout(chars, nil)
 	if fields = missing(fields, text); len(fields) > 0 {
-		text = layout(chars, fields)
+		text, paragraphs = layout(chars, fields)
 	}
+	if len(vertical) > len(text) {
+		p.add(vertical, nil)
+		vertical = ""
+	}
+	p.add(text, paragraphs)
+	p.add(vertical, nil)
 	for _, note := range notes {
-		text += "\n\n" + note
+		p.add(note, nil)
 	}
-	text = strings.TrimSpace(text)
 	switch {
 	case doubtful:
-		d.doubtful = append(d.doubtful, n)
-	case strings.ContainsRune(text, unknownChar):
-		d.strange = append(d.strange, n)
-	case text != "" || i.err != nil:
+		p.state = pageDoubtful
+	case strings.ContainsRune(p.text, unknownChar):
+		p.state = pageStrange
+	case p.text != "" || i.err != nil:
+		p.state = pageRead
 	case i.call(ctx, "FPDFPage_CountObjects", page) == 0:
-		d.bad = append(d.bad, n)
+		p.state = pageBad
 	default:
-		d.scans = append(d.scans, n)
+		p.state = pageScan
 	}
-	return text
+	return p
 }
 
 // flattened is the result of FPDFPage_Flatten for a page that it changed.
@@ -180,35 +232,52 @@ func title(s string) string {
 	return s
 }
 
+// text returns the text of the pages with their blocks.
 func (d *document) text() (extract.PDFText, error) {
-	t := extract.PDFText{Title: d.title, Text: d.b.String()}
+	t := extract.PDFText{Title: d.title}
 	if d.err != "" {
 		return t, fmt.Errorf("PDF: %s", d.err)
 	}
-	var why []string
-	say := func(format string, args ...any) { why = append(why, fmt.Sprintf(format, args...)) }
-	if d.stopped != "" {
-		say("%s; %d of %d pages are read", d.stopped, d.done, d.pages)
+	var b strings.Builder
+	states := map[pageState][]int{}
+	read := 0
+	for n, p := range d.pages {
+		if int64(b.Len()+len(p.text)) > d.max {
+			d.stopped = fmt.Sprintf("more than the limit of %d bytes of text", d.max)
+			break
+		}
+		if p.state != pageUnread {
+			read++
+			states[p.state] = append(states[p.state], n+1)
+		}
+		if p.text != "" {
+			if b.Len() > 0 {
+				b.WriteString("\n\n")
+			}
+			b.WriteString(strings.ReplaceAll(p.text, string(unknownChar), string(unicode.ReplacementChar))) // of the same length
+		}
 	}
-	if d.full {
-		say("more than the limit of %d bytes of text; %d of %d pages are read", d.max, d.done, d.pages)
+	t.Text, t.Blocks = b.String(), d.blocks(b.String())
+	var why []string
+	warn := func(state pageState, format string) {
+		if pages := states[state]; len(pages) > 0 {
+			why = append(why, fmt.Sprintf(format, pageList(pages, len(d.pages))))
+		}
+	}
+	if d.stopped != "" {
+		why = append(why, fmt.Sprintf("%s; %d of %d pages are read", d.stopped, read, len(d.pages)))
 	}
 	if d.torn {
-		say("its end is missing; what is there is read")
+		why = append(why, "its end is missing; what is there is read")
 	}
-	if len(d.scans) > 0 {
-		say("no text layer on %s: scanned pictures need character recognition (OCR) first", pageList(d.scans, d.pages))
+	warn(pageScan, "no text layer on %s: a scan; "+content.InstallOCR)
+	if len(states[pageBad]) == 1 {
+		warn(pageBad, "%s is empty or damaged")
+	} else {
+		warn(pageBad, "%s are empty or damaged")
 	}
-	if len(d.bad) > 0 {
-		say("%s empty or damaged", pageList(d.bad, d.pages)+map[bool]string{true: " is", false: " are"}[len(d.bad) == 1])
-	}
-	if len(d.strange) > 0 {
-		say("fonts on %s do not say which characters some of their glyphs are; \uFFFD stands for them", pageList(d.strange, d.pages))
-	}
-	if len(d.doubtful) > 0 {
-		say("fonts on %s do not say which characters most of their glyphs are; the text may be wrong", pageList(d.doubtful, d.pages))
-	}
-	t.Text = strings.ReplaceAll(t.Text, string(unknownChar), string(unicode.ReplacementChar))
+	warn(pageStrange, "fonts on %s do not say which characters some of their glyphs are; \uFFFD stands for them")
+	warn(pageDoubtful, "fonts on %s do not say which characters most of their glyphs are; the text may be wrong")
 	warning := strings.Join(why, "; ")
 	if strings.TrimSpace(t.Text) == "" {
 		return t, fmt.Errorf("PDF: %s", warning)

@@ -25,7 +25,7 @@ import (
 // 5. Words that continue on the next line are joined.
 //
 // Rotated text is read last, each direction as if the page were turned.
-func layout(chars []char, fields []field) string {
+func layout(chars []char, fields []field) (string, []paragraph) {
 	var turns [4][]*piece
 	for _, p := range pieces(chars) {
 		turns[p.turn] = append(turns[p.turn], p)
@@ -42,11 +42,36 @@ func layout(chars []char, fields []field) string {
 	}
 	s := w.b.String()
 	s = brokenWord.ReplaceAllString(s, "$1$2")
-	return strings.NewReplacer("\u0002", "-", "\u00ad", "").Replace(s)
+	return unmarked(strings.NewReplacer("\u0002", "-", "\u00ad", "").Replace(s))
+}
+
+// Marks at the beginning of paragraphs hold the font size in tenths of a point. They are private
+// characters that are no text.
+const firstMark, lastMark = 0xf0000, 0xffffd
+
+// unmarked removes the marks from a text and returns its paragraphs.
+func unmarked(s string) (string, []paragraph) {
+	var b strings.Builder
+	var paragraphs []paragraph
+	end := func() {
+		if n := len(paragraphs); n > 0 {
+			paragraphs[n-1].end = paragraphs[n-1].start + len(strings.TrimRight(b.String()[paragraphs[n-1].start:], "\n"))
+		}
+	}
+	for _, r := range s {
+		if r >= firstMark && r <= lastMark {
+			end()
+			paragraphs = append(paragraphs, paragraph{start: b.Len(), size: float64(r-firstMark) / 10})
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	end()
+	return b.String(), slices.DeleteFunc(paragraphs, func(p paragraph) bool { return p.end <= p.start })
 }
 
 // brokenWord matches a word that continues on the next line. PDFium marks some hyphens by U+0002.
-var brokenWord = regexp.MustCompile(`(\p{L})(?:[-\x{2010}\x{00ad}]\n{1,2}|\x{0002}\n{0,2})(\p{Ll})`)
+var brokenWord = regexp.MustCompile(`(\p{L})(?:[-\x{2010}\x{00ad}]\n{1,2}|\x{0002}\n{0,2})[\x{f0000}-\x{ffffd}]?(\p{Ll})`)
 
 type word struct {
 	text      strings.Builder
@@ -149,7 +174,7 @@ func words(chars []char) []*word {
 		case c.r == softHyphen:
 		case c.r >= 0xfb00 && int(c.r-0xfb00) < len(ligatures):
 			text = ligatures[c.r-0xfb00]
-		case c.r < ' ', c.r >= 0x7f && c.r < 0xa0, c.r >= 0xfdd0 && c.r < 0xfdf0, c.r == 0xfffe, c.r == 0xffff:
+		case c.r < ' ', c.r >= 0x7f && c.r < 0xa0, c.r >= 0xfdd0 && c.r < 0xfdf0, c.r == 0xfffe, c.r == 0xffff, c.r >= firstMark && c.r <= lastMark:
 			text = string(unknownChar)
 		case c.r == 0xf0b7:
 			text = "•"
@@ -225,7 +250,7 @@ func unspaced(words []*word) []*word {
 
 // ideographic reports whether r may be written vertically.
 func ideographic(r rune) bool {
-	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul) || r >= 0x3000 && r < 0x3040 || r >= 0xff00 && r < 0xfff0
+	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul) || r >= 0x3000 && r < 0x3040 || r >= 0xfe30 && r < 0xfe50 || r >= 0xff00 && r < 0xfff0
 }
 
 // ligatures starts at U+FB00.
@@ -391,10 +416,12 @@ func (w *writer) line(line []*piece) {
 		}
 	}
 	step := w.y - first.y
+	mark := string(rune(firstMark + min(int(10*first.size), lastMark-firstMark)))
 	switch {
 	case w.b.Len() == 0:
+		w.b.WriteString(mark)
 	case !w.began, step > 1.5*max(w.size, first.size), w.step > 0 && step > 1.3*w.step && step > max(w.size, first.size), first.size > 1.2*w.size, first.size < 0.8*w.size:
-		w.b.WriteString("\n\n")
+		w.b.WriteString("\n\n" + mark)
 		step = 0
 	default:
 		w.b.WriteByte('\n')

@@ -39,13 +39,15 @@ const (
 // PDFium adds. doubtful reports that most are codes of fonts without a mapping.
 //
 // Calls are expensive: there is one for each character, and more only where the font changes.
-func (i *instance) chars(ctx context.Context, page uint64) (chars []char, doubtful bool) {
+func (i *instance) chars(ctx context.Context, page uint64) (chars []char, columns string, doubtful bool) {
+	objects := i.widen(ctx, page)
 	text := i.call(ctx, "FPDFText_LoadPage", page)
 	if text == 0 {
-		return nil, false
+		return nil, "", false
 	}
 	defer i.quick("FPDFText_ClosePage", text)
 	runes := i.runes(ctx, text)
+	vertical, skip := i.vertical(objects, runes, text)
 	chars = make([]char, 0, len(runes))
 	var last char                 // that is no space
 	var bottom float64            // of its box
@@ -56,10 +58,10 @@ func (i *instance) chars(ctx context.Context, page uint64) (chars []char, doubtf
 	for k, r := range runes {
 		at := uint64(k)
 		if k%1024 == 0 && ctx.Err() != nil {
-			return nil, false
+			return nil, "", false
 		}
 		switch {
-		case r == 0:
+		case r == 0, skip[k]:
 			continue
 		case r == ' ', r == '\r' && k+1 < len(runes) && runes[k+1] == '\n', r == '\n' && k > 0 && runes[k-1] == '\r':
 			chars = append(chars, char{r: r})
@@ -103,9 +105,9 @@ func (i *instance) chars(ctx context.Context, page uint64) (chars []char, doubtf
 		last = c
 	}
 	if i.err != nil {
-		return nil, false
+		return nil, "", false
 	}
-	return chars, 20*codes > total
+	return chars, vertical, 20*codes > total
 }
 
 // look identifies a font on a page.

@@ -21,9 +21,13 @@ type Reader struct {
 	// Cache is the folder for the compiled PDFium; it is created if necessary. Without it each
 	// process compiles for seconds.
 	Cache   string
-	Time    time.Duration // for one file; default 20 s
+	Time    time.Duration // for one file, without OCR; default 20 s
 	Memory  int64         // bytes that PDFium may use for one file, in whole MiB; default 768 MiB, at most 4 GiB
 	MaxText int64         // bytes of text of one file; default 16 MiB
+
+	// OCR recognises the text of a picture, here of a page without text. Default: pages without text
+	// are named in the warning.
+	OCR func(ctx context.Context, picture []byte) (string, error)
 
 	start   sync.Once
 	started chan struct{} // closed when pool or err is set
@@ -50,18 +54,12 @@ func (r *Reader) Read(ctx context.Context, b []byte) (extract.PDFText, error) {
 		return extract.PDFText{}, err
 	}
 	defer done()
-	limit := cmp.Or(r.Time, defaultTime)
-	within, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	d := document{max: cmp.Or(r.MaxText, defaultMaxText)}
-	err = r.read(within, b, &d)
-	switch {
-	case ctx.Err() != nil:
-		return extract.PDFText{}, ctx.Err()
-	case within.Err() != nil:
-		d.stopped = fmt.Sprintf("it takes longer than the limit of %v", limit)
-	case err != nil:
+	d := document{max: cmp.Or(r.MaxText, defaultMaxText), data: b, glyphs: sync.OnceValue(func() map[string]map[rune]string { return glyphNames(b) })}
+	if err := r.read(ctx, &d); err != nil {
 		d.stopped = err.Error()
+	}
+	if ctx.Err() != nil {
+		return extract.PDFText{}, ctx.Err()
 	}
 	return d.text()
 }
@@ -92,7 +90,48 @@ func (r *Reader) acquire(ctx context.Context) (done func(), err error) {
 	}
 }
 
-func (r *Reader) read(ctx context.Context, b []byte, d *document) error {
+// pagesPerInstance is the number of pages from which another instance helps to read a file.
+const pagesPerInstance = 16
+
+// read reads a file by one instance, and by as many others as are idle.
+func (r *Reader) read(ctx context.Context, d *document) error {
+	limit := cmp.Or(r.Time, defaultTime)
+	within, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	err := r.with(within, func(i *instance) {
+		doc := d.open(within, i)
+		if doc == 0 {
+			return
+		}
+		var helpers sync.WaitGroup
+		for range min(len(d.pages)/pagesPerInstance, cap(r.slots)-1) {
+			select {
+			case r.slots <- struct{}{}:
+				helpers.Go(func() {
+					defer func() { <-r.slots }()
+					_ = r.with(within, func(i *instance) { // its pages are missing then
+						if doc, _ := i.load(within, d.data); doc != 0 {
+							d.read(within, i, doc)
+						}
+					})
+				})
+			default:
+			}
+		}
+		d.read(within, i, doc)
+		helpers.Wait()
+		if r.OCR != nil && i.err == nil && within.Err() == nil {
+			d.recognise(ctx, i, doc, r.OCR)
+		}
+	})
+	if within.Err() != nil && d.stopped == "" {
+		return fmt.Errorf("it takes longer than the limit of %v", limit)
+	}
+	return err
+}
+
+// with calls use with an instance of its own, and returns what is wrong with the file for it.
+func (r *Reader) with(ctx context.Context, use func(*instance)) error {
 	p, err := r.pool.GetInstanceWithContext(ctx)
 	if err != nil {
 		return fmt.Errorf("PDFium cannot be started: %w", err)
@@ -102,7 +141,7 @@ func (r *Reader) read(ctx context.Context, b []byte, d *document) error {
 	if err != nil {
 		return err
 	}
-	d.read(ctx, i, b)
+	use(i)
 	switch {
 	case i.err == nil || ctx.Err() != nil:
 		return nil

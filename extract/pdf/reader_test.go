@@ -276,7 +276,7 @@ func FuzzLayout(f *testing.F) {
 			}
 			chars, b = append(chars, c), b[6:]
 		}
-		got := strings.Count(layout(chars, nil), "")
+		got := strings.Count(justText(layout(chars, nil)), "")
 		if letters > 0 && got < 2 {
 			t.Errorf("nothing of %d letters", letters)
 		}
@@ -307,6 +307,54 @@ func TestCache(t *testing.T) {
 		}
 		if err := r.Close(); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+func justText(text string, _ []paragraph) string { return text }
+
+// Pages without text are rendered for OCR.
+func TestOCR(t *testing.T) {
+	scan := stream("", "q 1 0 0 1 0 0 cm 0 0 100 50 re f Q")
+	b := pages(show(9, 9, "one"), scan, scan)
+	r := &Reader{Cache: shared.Cache}
+	var sizes []string
+	r.OCR = func(_ context.Context, picture []byte) (string, error) {
+		head, _, _ := bytes.Cut(picture, []byte("\n"))
+		sizes = append(sizes, string(head))
+		if len(sizes) == 2 {
+			return "", errors.New("OCR takes too long")
+		}
+		if !bytes.Contains(picture[len(head):], []byte{0}) || !bytes.Contains(picture[len(head):], []byte{255}) {
+			t.Error("the picture is not black and white")
+		}
+		return "recognised\n\nby OCR\n", nil
+	}
+	defer r.Close()
+	got, err := r.Read(t.Context(), b)
+	if err != nil || got.Text != "one\n\nrecognised\n\nby OCR" || !strings.Contains(got.Warning, "page 3: OCR takes too long") || !strings.Contains(got.Warning, "no text layer on page 3") {
+		t.Errorf("Read = %q, %v, warning %q", got.Text, err, got.Warning)
+	}
+	if len(sizes) != 2 || !strings.HasPrefix(sizes[0], "P5 ") || len(got.Blocks) != 3 || got.Blocks[2].Page != 2 {
+		t.Errorf("pictures %q, blocks %+v", sizes, got.Blocks)
+	}
+}
+
+// Several instances read the pages of a long file, in their order.
+func TestManyPages(t *testing.T) {
+	var streams []string
+	var want []string
+	for n := range 3*pagesPerInstance + 5 {
+		streams = append(streams, show(9, 9, fmt.Sprintf("page %d", n+1)))
+		want = append(want, fmt.Sprintf("page %d", n+1))
+	}
+	got, err := shared.Read(t.Context(), pages(streams...))
+	if err != nil || got.Text != strings.Join(want, "\n\n") || got.Warning != "" {
+		t.Errorf("Read = %.200q, %v, %q", got.Text, err, got.Warning)
+	}
+	for n, b := range got.Blocks {
+		if b.Page != n+1 || got.Text[b.Start:b.End] != want[n] {
+			t.Fatalf("block %d is %+v", n, b)
 		}
 	}
 }

@@ -1,0 +1,105 @@
+package ocr
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"image"
+	"image/color"
+	"image/png"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/image/font"
+	"golang.org/x/image/font/gofont/goregular"
+	"golang.org/x/image/font/opentype"
+	"golang.org/x/image/math/fixed"
+)
+
+// found returns an engine, or skips the test.
+func found(t *testing.T) *Engine {
+	e, err := Find(t.Context(), "eng")
+	if errors.Is(err, ErrMissing) && os.Getenv("E2E_REQUIRE") != "1" {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// page is a picture of lines of text.
+func page(t *testing.T, lines ...string) []byte {
+	t.Helper()
+	parsed, err := opentype.Parse(goregular.TTF)
+	if err != nil {
+		t.Fatal(err)
+	}
+	face, err := opentype.NewFace(parsed, &opentype.FaceOptions{Size: 40, DPI: 72})
+	if err != nil {
+		t.Fatal(err)
+	}
+	img := image.NewGray(image.Rect(0, 0, 1000, 100+60*len(lines)))
+	for i := range img.Pix {
+		img.Pix[i] = 255
+	}
+	for n, l := range lines {
+		d := font.Drawer{Dst: img, Src: image.NewUniform(color.Black), Face: face, Dot: fixed.P(50, 80+60*n)}
+		d.DrawString(l)
+	}
+	var b bytes.Buffer
+	if err := png.Encode(&b, img); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func TestRead(t *testing.T) {
+	e := found(t)
+	e.Cache = t.TempDir()
+	picture := page(t, "The lighthouse keeper wrote", "a letter on the first of May.")
+	for range 2 { // the second time from the cache
+		got, err := e.Read(t.Context(), picture)
+		if want := "The lighthouse keeper wrote\na letter on the first of May."; err != nil || got != want {
+			t.Errorf("got %q, %v, want %q", got, err, want)
+		}
+	}
+	if files, err := os.ReadDir(e.Cache); err != nil || len(files) != 1 {
+		t.Errorf("the cache has %v, %v", files, err)
+	}
+	if got, err := e.Read(t.Context(), page(t)); err != nil || got != "" {
+		t.Errorf("a blank page: %q, %v", got, err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	if _, err := e.Read(ctx, page(t, "another one")); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a context that ends: %v", err)
+	}
+}
+
+func TestFind(t *testing.T) {
+	found(t)
+	if e, err := Find(t.Context(), "auto"); err != nil || !strings.Contains(e.Languages(), "eng") {
+		t.Errorf("auto: %v, %v", e, err)
+	}
+	if _, err := Find(t.Context(), "xyz"); err == nil || !strings.Contains(err.Error(), `no language "xyz"; installed are`) {
+		t.Errorf("an unknown language: %v", err)
+	}
+	t.Setenv("PATH", t.TempDir())
+	if _, err := Find(t.Context(), "auto"); !errors.Is(err, ErrMissing) {
+		t.Errorf("without Tesseract: %v", err)
+	}
+}
+
+// What is no picture, or too large a one, does not reach Tesseract.
+func TestCheck(t *testing.T) {
+	large := page(t)
+	copy(large[16:], "\x7f\xff\xff\xff\x7f\xff\xff\xff") // width and height
+	for _, b := range [][]byte{nil, []byte("hello"), []byte("P5 100000 100000 255\n"), []byte("P5 x"), large, page(t)[:20]} {
+		if _, err := (&Engine{program: "no such program"}).Read(t.Context(), b); err == nil || strings.Contains(err.Error(), "no such program") {
+			t.Errorf("%.20q: %v", b, err)
+		}
+	}
+}
