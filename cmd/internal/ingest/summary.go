@@ -153,6 +153,7 @@ const (
 var skipReasons = []string{
 	extract.SkippedType: "of no known format", extract.SkippedContent: "of binary content", extract.SkippedHidden: "hidden: --hidden reads them, but not .git",
 	extract.SkippedLink: "symbolic links: --follow-symlinks reads them", extract.SkippedLitter: "backups and temporary files", extract.SkippedOwn: "of this program",
+	extract.SkippedPicture: "pictures: Tesseract reads them if it is installed",
 }
 
 // skip counts a skipped file.
