@@ -143,11 +143,11 @@ func Load(fsys fs.FS, o Options) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	var beside sync.WaitGroup
+	var wg sync.WaitGroup
 	var partsErr error
-	beside.Go(func() { m.info.Parts, partsErr = readParts(fsys, refs) })
+	wg.Go(func() { m.info.Parts, partsErr = readParts(fsys, refs) })
 	err = m.loadModules(fsys, refs)
-	if beside.Wait(); err != nil {
+	if wg.Wait(); err != nil {
 		return nil, err
 	}
 	m.info.Parts.Tokenizer += m.tok.Replaced()
@@ -298,12 +298,12 @@ func (m *Model) loadTransformer(fsys fs.FS, dir string) error {
 		return err
 	}
 	defer ck.Close()
-	var beside sync.WaitGroup
+	var wg sync.WaitGroup
 	var tokErr, hashErr error
-	beside.Go(func() { m.tok, tokErr = readTokenizer(fsys, dir, o, a.vocab) })
-	beside.Go(func() { m.info.SHA256, hashErr = ck.SHA256() })
+	wg.Go(func() { m.tok, tokErr = readTokenizer(fsys, dir, o, a.vocab) })
+	wg.Go(func() { m.info.SHA256, hashErr = ck.SHA256() })
 	m.stack, err = loadStack(ck, a, m.options.Precision, nil)
-	beside.Wait()
+	wg.Wait()
 	if err := errors.Join(tokErr, err, hashErr); err != nil {
 		return err
 	}

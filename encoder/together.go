@@ -14,18 +14,18 @@ import (
 // every layer's output channels and reads only that part of the weights. They synchronise five
 // times a layer; each computes the cheap norms itself instead of synchronising once more.
 //
-// w.states holds the sums before a norm, complete at each meeting; x [T, H] is a goroutine's own
+// w.states holds the sums before a norm, complete after each wait; x [T, H] is a goroutine's own
 // copy of the normed states.
 func (s *stack) forwardTogether(ctx context.Context, w *workspace, b *batch, t team) error {
 	w.prepare(s, b, t)
 	n := len(b.ids)
 	states := w.states[:n*s.hidden]
-	t.together(func(worker int, m *meeting) {
+	t.together(func(worker int, m *barrier) {
 		parts, sc := int(t), w.scratch[worker]
 		x := sc.normed[:n*s.hidden]
 		from, to := n*worker/parts, n*(worker+1)/parts
 		s.embed(w, b, worker, from, to)
-		m.meet()
+		m.wait()
 		copy(x, states)
 		for _, l := range s.layers {
 			residual := x
@@ -34,26 +34,26 @@ func (s *stack) forwardTogether(ctx context.Context, w *workspace, b *batch, t t
 				l.attentionNorm.apply(x, states, n)
 			}
 			l.qkv.share(w.qkv, divide(sc.divided, x, l.smoothing.qkv), n, worker, parts, simd.Identity, nil)
-			m.meet()
+			m.wait()
 			if l.queryNorm != nil || l.keyNorm != nil || l.spec.rope != nil {
 				s.rotate(l, w, b, from, to)
-				m.meet()
+				m.wait()
 			}
 			for i := worker; i < len(w.tiles)*s.heads; i += parts {
 				s.attendTile(w, sc, l.spec, w.tiles[i/s.heads], i%s.heads)
 			}
-			m.meet()
+			m.wait()
 			l.output.share(states, w.context, n, worker, parts, simd.Identity, residual)
-			m.meet()
+			m.wait()
 			if s.preNorm {
 				l.feedForwardNorm.apply(x, states, n)
 			} else {
 				l.attentionNorm.apply(x, states, n)
 			}
 			up := s.widen(l, w.scratch[0], divide(sc.divided, x, l.smoothing.up), n, worker, parts)
-			m.meet()
+			m.wait()
 			l.down.share(states, up, n, worker, parts, simd.Identity, residual)
-			m.meet()
+			m.wait()
 			if !s.preNorm {
 				l.feedForwardNorm.apply(x, states, n)
 			}
@@ -61,7 +61,7 @@ func (s *stack) forwardTogether(ctx context.Context, w *workspace, b *batch, t t
 				m.leave()
 			}
 		}
-		m.meet() // all goroutines have read the states
+		m.wait() // all goroutines have read the states
 		mine := states[from*s.hidden : to*s.hidden]
 		if !s.preNorm {
 			copy(mine, x[from*s.hidden:])
@@ -96,34 +96,34 @@ func (l *linear) share(dst, x []float32, rows, part, parts int, act simd.Activat
 	l.w.MulShare(dst, x, rows, part, parts, simd.Epilogue{Bias: l.bias, Act: act, Residual: residual, Then: l.then})
 }
 
-// meeting is a barrier for the goroutines of a team. Waits are short, and waking a goroutine takes
+// barrier synchronises the goroutines of a team. Waits are short, and waking a goroutine takes
 // a third as long as a layer, so they spin; a goroutine that waits long, because a peer has no
 // processor, yields more and more.
-type meeting struct {
+type barrier struct {
 	size    int32
 	here    atomic.Int32
 	round   atomic.Uint32
 	leaving atomic.Bool
 }
 
-// gone is the panic by which a goroutine leaves a meeting that others have left.
-type gone struct{}
+// left is the panic by which a goroutine leaves after another has left.
+type left struct{}
 
-// meet returns when all have called it.
-func (m *meeting) meet() {
+// wait returns when all have called it.
+func (m *barrier) wait() {
 	round := m.round.Load()
 	if m.here.Add(1) == m.size {
 		m.here.Store(0)
 		m.round.Add(1)
 	} else {
-		m.wait(round)
+		m.spin(round)
 	}
 	if m.leaving.Load() {
-		panic(gone{})
+		panic(left{})
 	}
 }
 
-func (m *meeting) wait(round uint32) {
+func (m *barrier) spin(round uint32) {
 	const spins, yields = 4096, 8192
 	for i := 0; m.round.Load() == round && !m.leaving.Load(); i++ {
 		switch {
@@ -137,20 +137,20 @@ func (m *meeting) wait(round uint32) {
 }
 
 // leave makes this and every other goroutine of the team return.
-func (m *meeting) leave() {
+func (m *barrier) leave() {
 	m.leaving.Store(true)
-	panic(gone{})
+	panic(left{})
 }
 
-// together is start for goroutines that meet: when one of them leaves or panics, the others return
-// at their next meeting.
-func (t team) together(f func(worker int, m *meeting)) {
-	m := &meeting{size: int32(t)}
+// together is start for goroutines that share a barrier: when one of them leaves or panics, the
+// others return at their next wait.
+func (t team) together(f func(worker int, m *barrier)) {
+	m := &barrier{size: int32(t)}
 	t.start(func(worker int) {
 		defer func() {
 			if r := recover(); r != nil {
 				m.leaving.Store(true)
-				if _, ok := r.(gone); !ok {
+				if _, ok := r.(left); !ok {
 					panic(r)
 				}
 			}

@@ -51,10 +51,10 @@ func TestTogetherCancel(t *testing.T) {
 func TestMeeting(t *testing.T) {
 	const size, rounds = 4, 500
 	var at [rounds]atomic.Int32
-	team(size).together(func(_ int, m *meeting) {
+	team(size).together(func(_ int, m *barrier) {
 		for i := range at {
 			at[i].Add(1)
-			m.meet()
+			m.wait()
 			if n := at[i].Load(); n != size {
 				t.Errorf("round %d: %d were here, want %d", i, n, size)
 				m.leave()
@@ -69,11 +69,11 @@ func TestTogetherPanics(t *testing.T) {
 			t.Errorf("recovered %v, want broken", got)
 		}
 	}()
-	team(3).together(func(worker int, m *meeting) {
-		m.meet()
+	team(3).together(func(worker int, m *barrier) {
+		m.wait()
 		if worker == 1 {
 			panic("broken")
 		}
-		m.meet()
+		m.wait()
 	})
 }
