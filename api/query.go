@@ -53,12 +53,16 @@ func queryOf(p *params) (search.Query, error) {
 		q.Alpha = &alpha
 	}
 	q.MinSimilarity, _ = p.number("min_similarity")
+	cutoff, _ := p.text("cutoff")
+	q.Cutoff = search.Cutoff(cutoff)
+	q.LessRelevant, _ = p.integer("less_relevant")
 	q.Group, _ = p.text("group")
 	q.Diversity, _ = p.number("diversity")
 	if limit, ok := p.integer("limit"); ok {
 		q.Limit = &limit
 	}
 	q.Offset, _ = p.integer("offset")
+	q.Page, _ = p.integer("page")
 	if passages, ok := p.integer("passages"); ok {
 		q.Passages = &passages
 	}

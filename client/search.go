@@ -12,13 +12,15 @@ import (
 // Alpha, Limit or Passages means 0. Without a word or phrase in Q all documents are found that pass
 // Filter.
 type Query struct {
-	Q             string    `json:"q"`                    // words, "phrases", -exclusions
-	Syntax        string    `json:"syntax,omitempty"`     // operators (default); plain: quotes and minus signs in Q mean nothing
-	Spelling      string    `json:"spelling,omitempty"`   // corrected (default): words that no document has are read as near ones; exact (default with plain)
-	Unfinished    bool      `json:"unfinished,omitempty"` // the last word of Q, where no document has it, is read as one that begins with it
-	Mode          string    `json:"mode,omitempty"`       // hybrid (default), semantic, keyword
-	Alpha         float64   `json:"alpha,omitempty"`      // weight of vector search, up to 1
-	Fusion        string    `json:"fusion,omitempty"`     // relative (default), rrf
+	Q             string    `json:"q"`                       // words, "phrases", -exclusions
+	Syntax        string    `json:"syntax,omitempty"`        // operators (default); plain: quotes and minus signs in Q mean nothing
+	Spelling      string    `json:"spelling,omitempty"`      // corrected (default): words that no document has are read as near ones; exact (default with plain)
+	Unfinished    bool      `json:"unfinished,omitempty"`    // the last word of Q, where no document has it, is read as one that begins with it
+	Mode          string    `json:"mode,omitempty"`          // hybrid (default), semantic, keyword
+	Alpha         float64   `json:"alpha,omitempty"`         // weight of vector search, up to 1
+	Fusion        string    `json:"fusion,omitempty"`        // relative (default), rrf
+	Cutoff        any       `json:"cutoff,omitempty"`        // "none" (default), "auto", or the score below which documents are not matches
+	LessRelevant  int       `json:"less_relevant,omitempty"` // results below the cutoff to return beside the hits
 	Window        int       `json:"window,omitempty"`
 	Filter        string    `json:"filter,omitempty"` // e.g. lang = 'en' AND year >= 2020
 	Fields        []string  `json:"fields,omitempty"` // searched by keywords and phrases, with weights: "title^2"
@@ -29,6 +31,7 @@ type Query struct {
 	Group         string    `json:"group,omitempty"`  // a field: of the documents of the window with the same value only the first is a hit
 	Limit         int       `json:"limit,omitempty"`  // negative: total and facets alone
 	Offset        int       `json:"offset,omitempty"`
+	Page          int       `json:"page,omitempty"`         // in place of Offset, from 1
 	Passages      int       `json:"passages,omitempty"`     // of each hit
 	ReturnFields  []string  `json:"return_fields,omitzero"` // of the hits' documents, nested ones joined with dots; nil: all, empty: none
 	OmitFields    []string  `json:"omit_fields,omitempty"`  // that the hits' documents come without
@@ -67,16 +70,17 @@ func optional[N int | float64](n N) *N {
 
 // Response is the answer to a [Query].
 type Response struct {
-	Hits      []Hit                  `json:"hits"`
-	Total     Total                  `json:"total"`
-	Facets    map[string]FacetCounts `json:"facets,omitempty"`
-	TookMS    float64                `json:"took_ms"`
-	TimingsMS map[string]float64     `json:"timings_ms"`
-	Degraded  bool                   `json:"degraded"` // keyword or vector search could not run, and the answer is the other's
-	Reason    string                 `json:"degraded_reason"`
-	Warnings  []string               `json:"warnings,omitempty"` // fields of the query that neither the settings nor a document has; hits that are damaged
-	Query     *QueryText             `json:"query,omitempty"`    // how Q was parsed; nil if it is plain words without corrections
-	RequestID string                 `json:"request_id"`
+	Hits         []Hit                  `json:"hits"`
+	LessRelevant []Hit                  `json:"less_relevant,omitempty"` // below the cutoff
+	Total        Total                  `json:"total"`
+	Facets       map[string]FacetCounts `json:"facets,omitempty"`
+	TookMS       float64                `json:"took_ms"`
+	TimingsMS    map[string]float64     `json:"timings_ms"`
+	Degraded     bool                   `json:"degraded"` // keyword or vector search could not run, and the answer is the other's
+	Reason       string                 `json:"degraded_reason"`
+	Warnings     []string               `json:"warnings,omitempty"` // fields of the query that neither the settings nor a document has; hits that are damaged
+	Query        *QueryText             `json:"query,omitempty"`    // how Q was parsed; nil if it is plain words without corrections
+	RequestID    string                 `json:"request_id"`
 }
 
 // Facet counts the values of a field in the matching documents: the Limit most frequent ones, or
@@ -159,6 +163,7 @@ type Total struct {
 	Value    int    `json:"value"`
 	Relation string `json:"relation"`
 	Of       string `json:"of"`
+	Groups   int    `json:"groups,omitempty"` // where hits are grouped
 }
 
 // Hit is one document of an answer.

@@ -17,6 +17,7 @@ type Similar struct {
 	Window        int       `json:"window,omitempty"`
 	Limit         int       `json:"limit,omitempty"` // negative: 0
 	Offset        int       `json:"offset,omitempty"`
+	Page          int       `json:"page,omitempty"`
 	Passages      int       `json:"passages,omitempty"`     // negative: 0
 	ReturnFields  []string  `json:"return_fields,omitzero"` // nil: all, empty: none
 	OmitFields    []string  `json:"omit_fields,omitempty"`

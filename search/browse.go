@@ -7,7 +7,7 @@ import "context"
 // candidate is what can be on the page, or with a group the window.
 func (s *search) browse(ctx context.Context) error {
 	s.wordSet = s.selection
-	s.total = Total{s.wordSet.Len(), "eq", "all"}
+	s.total = Total{Value: s.wordSet.Len(), Relation: "eq", Of: "all"}
 	if s.wordSet.Partial {
 		s.total.Relation = "gte"
 	}

@@ -33,7 +33,7 @@ func (s *search) diversify(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d := diversifier{lambda: 1 - s.plan.Diversity, relevance: s.relevance(pool), vectors: have.Vectors}
+	d := diversifier{lambda: 1 - s.plan.Diversity, relevance: s.unitScores(pool), vectors: have.Vectors}
 	need := s.plan.Offset + s.plan.limit
 	order := d.order(min(need, len(pool)))
 	out := make([]candidate, len(order))
@@ -48,9 +48,9 @@ func (s *search) diversify(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// relevance returns the scores of candidates on the scale of cosines. Those of BM25, of reciprocal
+// unitScores returns the scores of candidates on the scale of cosines. Those of BM25, of reciprocal
 // ranks, of a cross-encoder's raw output and with boosts have another.
-func (s *search) relevance(pool []candidate) []float64 {
+func (s *search) unitScores(pool []candidate) []float64 {
 	out := make([]float64, len(pool))
 	low, high := 0.0, 0.0
 	for i, c := range pool {

@@ -20,6 +20,7 @@ const (
 	ReasonSimilarity = "min_similarity" // semantic mode: its cosine is smaller
 	ReasonPassages   = "no_passages"    // it has no text, so it is found by words alone, and has none of the query's
 	ReasonWindow     = "window"         // more documents than the window holds are better in each leg
+	ReasonCutoff     = "cutoff"         // its score is below the cutoff
 	ReasonGroup      = "group"          // a better document has the same value of the field to group by
 	ReasonRerank     = "rerank_window"  // it was not among the first that are re-ranked
 )
@@ -27,7 +28,7 @@ const (
 // Explanation says why a document ranks where it does for a query.
 type Explanation struct {
 	Rank      int                `json:"rank"`             // from 1; 0 where it is not among the results
-	Reason    string             `json:"reason,omitempty"` // then: filter, phrase, no_words, no_passages, min_similarity, window, group, rerank_window
+	Reason    string             `json:"reason,omitempty"` // then: filter, phrase, no_words, no_passages, min_similarity, cutoff, window, group, rerank_window
 	Ranked    int                `json:"ranked"`           // documents that were ranked
 	Total     Total              `json:"total"`
 	Hit       Hit                `json:"hit"` // as a search would show it; its score is what it would have, had it been ranked
@@ -115,6 +116,10 @@ func (s *search) place(ctx context.Context, d *backend.Document, x *Explanation)
 			x.Rank = i + 1
 			return c, nil
 		}
+	}
+	if i := slices.IndexFunc(s.weak, func(c candidate) bool { return c.ref == d.Ref }); i >= 0 {
+		x.Reason = ReasonCutoff
+		return s.weak[i], nil
 	}
 	c := candidate{ref: d.Ref}
 	f := s.fuser()

@@ -250,7 +250,7 @@ func TestLimitZero(t *testing.T) {
 		if got.Hits == nil || len(got.Hits) != 0 || got.Total != want.Total || string(a) != string(b) {
 			t.Errorf("Search(%+v) = %+v, want total %+v and facets %s alone", q, got, want.Total, a)
 		}
-		for _, step := range []string{"match", "sort", "group", "diversify"} {
+		for _, step := range []string{"match", "sort", "diversify"} {
 			if _, ran := got.TimingsMS[step]; ran {
 				t.Errorf("Search(%+v) ran %s", q, step)
 			}

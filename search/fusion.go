@@ -35,7 +35,7 @@ type candidate struct {
 	ref       backend.Ref
 	words     leg
 	vector    leg
-	bare      bool // it has no vector, as is known
+	weak      bool // below the cutoff
 	best      int  // ordinal of the passage nearest to the query; 0 without the vector retriever
 	score     float64
 	boosted   *boosted          // nil where there are no boosts
@@ -167,7 +167,12 @@ func (s *search) weight() float64 {
 	case s.plan.Fusion == RRF:
 		return 0.5
 	}
-	best := math.Inf(-1)
+	return s.autoWeight()
+}
+
+// autoWeight returns the weight that follows from the query's cosines.
+func (s *search) autoWeight() float64 {
+	best := s.best
 	for i := range s.candidates {
 		if c := &s.candidates[i]; c.vector.known {
 			best = max(best, c.vector.score)

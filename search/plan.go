@@ -30,6 +30,8 @@ type plan struct {
 	facets    []backend.Facet
 	sort      []backend.SortKey
 	boosts    []boost
+	cutoff    *float64 // nil: none, or autoCut
+	autoCut   bool
 	wrong     fault.Fields // of what was asked
 }
 
@@ -46,6 +48,7 @@ func newPlan(q Query, canRerank bool) *plan {
 	if q.Alpha != nil && !(*q.Alpha >= 0 && *q.Alpha <= 1) {
 		wrong.Add("alpha", *q.Alpha, "0 (keyword only) to 1 (vector only)")
 	}
+	p.checkCutoff(&wrong)
 	p.checkPage(&wrong)
 	p.checkRerank(&wrong, canRerank)
 	p.checkHits(&wrong)
@@ -149,11 +152,30 @@ func (p *plan) checkPage(wrong *fault.Fields) {
 			return
 		}
 	}
-	if p.Offset < 0 || p.Offset > MaxWindow {
-		wrong.Add("offset", p.Offset, fmt.Sprintf("0 to %d", MaxWindow))
+	most := MaxWindow
+	unlimited := (p.browse || p.Mode == Keyword) && p.Group == "" && len(p.Boosts) == 0 && p.Diversity == 0 && p.cutoff == nil
+	if unlimited {
+		most = MaxOffset
+	}
+	switch {
+	case p.Page == 0:
+	case p.Page < 0 || p.Page > most:
+		wrong.Add("page", p.Page, fmt.Sprintf("1 to %d", most))
+		return
+	case p.Offset != 0:
+		wrong.Add("page", p.Page, "left out beside offset, which says the same")
+	default:
+		p.Offset = (p.Page - 1) * p.limit
+	}
+	if p.Offset < 0 || p.Offset > most {
+		wrong.Add("offset", p.Offset, fmt.Sprintf("0 to %d", most))
 		return
 	}
-	if n := p.Offset + p.limit; n > p.Window {
+	n := p.Offset + p.limit
+	if unlimited {
+		p.Window = max(p.Window, n)
+	}
+	if n > p.Window {
 		wrong.Add("limit", p.limit, fmt.Sprintf("offset+limit at most the window, here %d; ask for a larger window (at most %d) to see result %d", p.Window, MaxWindow, n))
 	}
 }

@@ -31,6 +31,7 @@ const (
 	MaxLimit      = 1000
 	DefaultWindow = 200
 	MaxWindow     = 10000
+	MaxOffset     = 100_000 // of a query without words and of a keyword search
 	MaxQueryBytes = 32 << 10
 	MaxPassages   = 100
 
@@ -52,6 +53,8 @@ type Query struct {
 	Mode          Mode      `json:"mode,omitempty"`           // hybrid (default), semantic, keyword
 	Alpha         *float64  `json:"alpha,omitempty"`          // weight of the vector retriever, 0..1; nil: what the query's cosines say, see docs/explanation/scoring.md
 	Fusion        Fusion    `json:"fusion,omitempty"`         // relative (default), rrf
+	Cutoff        Cutoff    `json:"cutoff,omitempty"`         // none (default), auto, or the score below which documents are not matches
+	LessRelevant  int       `json:"less_relevant,omitempty"`  // results below the cutoff that the answer has beside its hits, 0..100
 	Window        int       `json:"window,omitempty"`         // documents per leg that take part, 1..10000; default 200. Pages are stable within it
 	Filter        string    `json:"filter,omitempty"`         // e.g. lang = 'en' AND year >= 2020
 	Fields        Fields    `json:"fields,omitempty"`         // searched fields of the keyword leg and of phrases; default: all
@@ -61,7 +64,8 @@ type Query struct {
 	Boosts        []Boost   `json:"boosts,omitempty"`         // at most 8: what raises or lowers documents beside their relevance, within the window
 	Group         string    `json:"group,omitempty"`          // a filterable field: of the documents of the window with the same value only the first is a hit
 	Limit         *int      `json:"limit,omitempty"`          // hits per page, 0..1000; default 10. 0: total and facets alone
-	Offset        int       `json:"offset,omitempty"`         // hits to pass over; offset+limit <= window
+	Offset        int       `json:"offset,omitempty"`         // hits to skip; offset+limit <= window, but in a keyword search without group and boosts
+	Page          int       `json:"page,omitempty"`           // in place of Offset: the page of Limit hits, from 1
 	Passages      *int      `json:"passages,omitempty"`       // passages per hit, best first, 0..100; default 1
 	ReturnFields  []string  `json:"return_fields,omitzero"`   // fields of the hits' documents, nested ones joined with dots; nil: all, empty: none
 	OmitFields    []string  `json:"omit_fields,omitempty"`    // fields that the hits' documents come without, named as in ReturnFields
@@ -80,23 +84,27 @@ type Query struct {
 
 // Response is the answer to a [Query].
 type Response struct {
-	Hits      []Hit                  `json:"hits"`
-	Total     Total                  `json:"total"`
-	Facets    map[string]FacetCounts `json:"facets,omitempty"` // by field
-	TookMS    float64                `json:"took_ms"`
-	TimingsMS map[string]float64     `json:"timings_ms"` // filter, spell, embed (tokenize is a part of it), find (keyword and vector side by side), fill, fuse, match in semantic mode, facets, sort, boost, group, rerank and diversify where asked, fetch, sentences where asked
-	Degraded  bool                   `json:"degraded"`   // true when a leg or the re-ranking could not run and the answer is without it
-	Reason    string                 `json:"degraded_reason,omitempty"`
-	Warnings  []string               `json:"warnings,omitempty"`   // fields of the query that neither the settings nor a document has; boosts by numbers or dates that no document found has; hits that are damaged
-	Query     *QueryText             `json:"query,omitempty"`      // how Q was read; absent where it is words alone and none was respelled
-	RequestID string                 `json:"request_id,omitempty"` // set by the server
+	Hits   []Hit                  `json:"hits"`
+	Total  Total                  `json:"total"`
+	Facets map[string]FacetCounts `json:"facets,omitempty"` // by field
+
+	LessRelevant []Hit `json:"less_relevant,omitempty"` // the best results below the cutoff, where the query asks for them
+
+	TookMS    float64            `json:"took_ms"`
+	TimingsMS map[string]float64 `json:"timings_ms"` // filter, spell, embed (tokenize is a part of it), find (keyword and vector side by side), fill, fuse, match in semantic mode, facets, sort, boost, group, rerank and diversify where asked, fetch, sentences where asked
+	Degraded  bool               `json:"degraded"`   // true when a leg or the re-ranking could not run and the answer is without it
+	Reason    string             `json:"degraded_reason,omitempty"`
+	Warnings  []string           `json:"warnings,omitempty"`   // fields of the query that neither the settings nor a document has; boosts by numbers or dates that no document found has; hits that are damaged
+	Query     *QueryText         `json:"query,omitempty"`      // how Q was read; absent where it is words alone and none was respelled
+	RequestID string             `json:"request_id,omitempty"` // set by the server
 }
 
 // Total counts matches. Value counts the documents that the legs named by Of found.
 type Total struct {
 	Value    int    `json:"value"`
-	Relation string `json:"relation"` // "eq", or "gte" where the window cut the count, or more texts had all words of a phrase than are read
-	Of       string `json:"of"`       // "keyword", "vector" or "union"; "all" where Q has no word or phrase
+	Relation string `json:"relation"`         // "eq", or "gte" where the window cut the count, or more texts had all words of a phrase than are read
+	Groups   int    `json:"groups,omitempty"` // groups among them, where hits are grouped; a document without a value is one
+	Of       string `json:"of"`               // "keyword", "vector" or "union"; "all" where Q has no word or phrase
 }
 
 // Hit is one document of an answer.
@@ -108,6 +116,8 @@ type Hit struct {
 	Highlights map[string][]string `json:"highlights,omitempty"` // HTML-escaped snippets, the query's words in <mark>…</mark>
 	Group      *HitGroup           `json:"group,omitempty"`      // where hits are grouped
 	Explain    *Explain            `json:"explain,omitempty"`
+
+	weak bool // below the cutoff
 }
 
 // HitGroup says what a hit stands for.

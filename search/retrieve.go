@@ -2,6 +2,7 @@ package search
 
 import (
 	"context"
+	"math"
 	"searchd/search/backend"
 	"slices"
 	"time"
@@ -65,11 +66,15 @@ func (s *search) embed(ctx context.Context) error {
 func (s *search) find(ctx context.Context) error {
 	var words backend.WordsResponse
 	var near []backend.PassageMatch
+	limit := s.plan.Window
+	if s.allMatches() {
+		limit = MaxWindow
+	}
 	err := sideBySide(func() (err error) {
 		if s.plan.Mode != Semantic {
 			defer s.time("keyword", time.Now())
 			words, err = s.engine.backend.RetrieveWords(ctx, backend.WordsRequest{
-				Collection: s.collection, Words: s.plan.words, Limit: s.plan.Window, Selection: s.selection, All: len(s.plan.facets)+len(s.plan.sort) > 0,
+				Collection: s.collection, Words: s.plan.words, Limit: limit, Selection: s.selection, All: len(s.plan.facets)+len(s.plan.sort) > 0 || s.plan.Group != "",
 			})
 		}
 		return err
@@ -84,6 +89,7 @@ func (s *search) find(ctx context.Context) error {
 		return err
 	}
 	s.wordTotal, s.wordCeiling, s.wordSet, s.wordsPartial = words.Total, words.Ceiling, words.All, words.Partial
+	s.wordsFound, s.nearFound = len(words.Matches), len(near)
 	s.byRef = make(map[backend.Ref]int, len(words.Matches)+len(near))
 	s.candidates = make([]candidate, 0, len(words.Matches)+len(near))
 	for i, m := range words.Matches {
@@ -110,6 +116,20 @@ func (s *search) candidate(ref backend.Ref) *candidate {
 // many of the nearest passages, so it asks for more until the window is full or there are none
 // left.
 func (s *search) nearest(ctx context.Context) ([]backend.PassageMatch, error) {
+	s.best = math.Inf(-1)
+	if s.plan.autoCut && s.selection != nil {
+		have, err := s.engine.backend.RetrieveVectors(ctx, backend.VectorsRequest{Collection: s.collection, Vector: s.vector, Limit: s.plan.firstPassages()})
+		if err != nil {
+			return nil, err
+		}
+		if len(have.Matches) > 0 {
+			s.best = have.Matches[0].Cosine
+		}
+	}
+	least := math.Inf(1) // documents of a larger cosine are found beyond the window, too
+	if s.allMatches() {
+		least = s.leastCosine()
+	}
 	for k := s.plan.firstPassages(); ; k *= 2 {
 		have, err := s.engine.backend.RetrieveVectors(ctx, backend.VectorsRequest{Collection: s.collection, Vector: s.vector, Limit: k, Selection: s.selection})
 		if err != nil {
@@ -123,16 +143,19 @@ func (s *search) nearest(ctx context.Context) ([]backend.PassageMatch, error) {
 		for _, m := range found {
 			switch {
 			case seen[m.Ref] || s.except[m.Ref] || m.Cosine < s.plan.MinSimilarity:
-			case len(best) == s.plan.Window:
+			case len(best) == MaxWindow || len(best) >= s.plan.Window && m.Cosine < least:
 				more = true
 			default:
 				seen[m.Ref] = true
 				best = append(best, m)
 			}
 		}
-		cut := len(found) > 0 && found[len(found)-1].Cosine < s.plan.MinSimilarity
-		all := len(found) < k || cut
-		full := len(best) == s.plan.Window
+		last := math.Inf(-1)
+		if len(found) > 0 {
+			last = found[len(found)-1].Cosine
+		}
+		all := len(found) < k || last < s.plan.MinSimilarity
+		full := len(best) == MaxWindow || len(best) >= s.plan.Window && last < least
 		if s.nearFull = more || !all; full || all || k > 64*MaxWindow {
 			return best, nil
 		}
@@ -152,7 +175,7 @@ func (s *search) fill(ctx context.Context) error {
 		if !c.words.known {
 			noWords = append(noWords, c.ref)
 		}
-		if !c.vector.known && !c.bare {
+		if !c.vector.known {
 			noVector = append(noVector, c.ref)
 		}
 	}

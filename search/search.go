@@ -76,21 +76,22 @@ func (s *search) ranking() []step {
 		return []step{
 			{"find", true, s.browse}, // the first of the documents that pass, in the order of the sort
 			{"facets", len(p.facets) > 0, s.count},
-			{"group", p.Group != "" && p.limit > 0, s.group},
+			{"group", p.Group != "", s.group},
 		}
 	}
 	ordered := p.limit > 0 // else the order of what is found means nothing
 	return []step{
-		{"embed", s.vector == nil, s.embed},              // 3 the query's vector, with the checkpoint's prompt
-		{"find", true, s.find},                           // 4 both legs side by side, best passage per document
-		{"fill", true, s.fill},                           // 5 the missing leg of each candidate
-		{"fuse", true, s.fuse},                           // 6 one score, one order
-		{"match", ordered && s.matches(), s.match},       // 7 the first of them compared token by token
+		{"embed", s.vector == nil, s.embed}, // 3 the query's vector, with the checkpoint's prompt
+		{"find", true, s.find},              // 4 both legs side by side, best passage per document
+		{"fill", true, s.fill},              // 5 the missing leg of each candidate
+		{"fuse", true, s.fuse},              // 6 one score, one order
+		{"match", (ordered || p.cutoff != nil) && s.matches(), s.match}, // 7 the first of them compared token by token
+		{"cutoff", p.cutoff != nil || p.autoCut, s.cut},
 		{"facets", len(p.facets) > 0, s.count},           // 9 how values are spread over what was found
 		{"sort", ordered && len(p.sort) > 0, s.sort},     // 10 another order, by fields
 		{"boost", ordered && len(p.boosts) > 0, s.boost}, // 11 or the relevance raised by what documents hold
 		{"phrases", ordered && len(p.sort) == 0, s.loosePhrases},
-		{"group", ordered && p.Group != "", s.group},           // 12 one hit of those with the same value
+		{"group", p.Group != "", s.group},                      // 12 one hit of those with the same value
 		{"rerank", ordered && p.Rerank, s.rerank},              // 13 the first of them in the order of a cross-encoder
 		{"diversify", ordered && p.Diversity > 0, s.diversify}, // 14 less of what is much the same
 	}
@@ -134,6 +135,9 @@ func (s *search) finish(ctx context.Context, start time.Time) (*Response, error)
 	}
 	from := min(s.plan.Offset, len(s.candidates))
 	s.page = s.candidates[from:min(from+s.plan.limit, len(s.candidates))]
+	if weak := s.weak[:min(s.plan.LessRelevant, len(s.weak))]; len(weak) > 0 {
+		s.page = slices.Concat(s.page, weak)
+	}
 	if err := s.run(ctx, s.showing()); err != nil {
 		return nil, err
 	}
@@ -146,8 +150,15 @@ func (s *search) finish(ctx context.Context, start time.Time) (*Response, error)
 			warnings = append(warnings, fmt.Sprintf("hits: %d of total could not be read and are left out; damaged_documents of the collection is %d", len(s.page)-len(s.hits), now.Collection.DamagedDocuments))
 		}
 	}
+	if s.total.Relation == "gte" && !s.plan.browse && s.plan.Mode != Keyword && s.plan.Offset+s.plan.limit > len(s.candidates) {
+		warnings = append(warnings, fmt.Sprintf("hits: they end with result %d, as a %s search ranks the %d best documents of each retriever; a larger window, of at most %d, has more", len(s.candidates), s.plan.Mode, s.plan.Window, MaxWindow))
+	}
+	hits, less := s.hits, []Hit(nil)
+	if i := slices.IndexFunc(hits, func(h Hit) bool { return h.weak }); i >= 0 {
+		hits, less = hits[:i], hits[i:]
+	}
 	r := &Response{
-		Hits: s.hits, Total: s.total, Facets: s.facets, TookMS: milliseconds(start), TimingsMS: s.timings,
+		Hits: hits, LessRelevant: less, Total: s.total, Facets: s.facets, TookMS: milliseconds(start), TimingsMS: s.timings,
 		Degraded: s.degraded != "", Reason: s.degraded, Warnings: warnings,
 	}
 	if s.plan.text.Differs() {
@@ -178,6 +189,10 @@ type search struct {
 	alpha        float64              // weight of the vector retriever
 	matched      *matched             // nil: no candidate was compared token by token
 	wordsPartial bool                 // the keyword index is being filled
+	best         float64              // cosine of the nearest passage of the collection, where a filter may hide it and the cutoff needs it; else -Inf
+	weak         []candidate          // below the cutoff
+	wordsFound   int                  // documents that keyword search ranked
+	nearFound    int                  // and vector search
 	nearFull     bool                 // the vector leg filled its window: there may be more
 	collapsed    map[backend.Ref]bool // candidates that another of their group stands for
 	page         []candidate
@@ -311,11 +326,11 @@ func (s *search) fuse(context.Context) error {
 	s.fuser().rank(s.candidates)
 	switch p.Mode {
 	case Keyword:
-		s.total = Total{s.wordTotal, "eq", "keyword"}
+		s.total = Total{Value: s.wordTotal, Relation: "eq", Of: "keyword"}
 	case Semantic:
-		s.total = Total{len(s.candidates), "eq", "vector"}
+		s.total = Total{Value: len(s.candidates), Relation: "eq", Of: "vector"}
 	default:
-		s.total = Total{s.wordTotal, "eq", "union"}
+		s.total = Total{Value: s.wordTotal, Relation: "eq", Of: "union"}
 		for i := range s.candidates {
 			if s.candidates[i].words.score == 0 {
 				s.total.Value++

@@ -36,6 +36,7 @@ type Similar struct {
 	Window        int       `json:"window,omitempty"`
 	Limit         *int      `json:"limit,omitempty"`
 	Offset        int       `json:"offset,omitempty"`
+	Page          int       `json:"page,omitempty"`
 	Passages      *int      `json:"passages,omitempty"`
 	ReturnFields  []string  `json:"return_fields,omitzero"`
 	OmitFields    []string  `json:"omit_fields,omitempty"`
@@ -53,7 +54,7 @@ type Similar struct {
 func (q Similar) query() Query {
 	never := false
 	return Query{
-		Mode: Semantic, Filter: q.Filter, Window: q.Window, Limit: q.Limit, Offset: q.Offset, Passages: q.Passages, ReturnFields: q.ReturnFields, OmitFields: q.OmitFields, MinSimilarity: q.MinSimilarity,
+		Mode: Semantic, Filter: q.Filter, Window: q.Window, Limit: q.Limit, Offset: q.Offset, Page: q.Page, Passages: q.Passages, ReturnFields: q.ReturnFields, OmitFields: q.OmitFields, MinSimilarity: q.MinSimilarity,
 		Diversity: q.Diversity, Facets: q.Facets, Sort: q.Sort, Boosts: q.Boosts, Group: q.Group, Sentences: q.Sentences, Explain: q.Explain, Highlight: &never, likeness: true,
 	}
 }

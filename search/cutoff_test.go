@@ -1,0 +1,183 @@
+package search_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"searchd/search"
+)
+
+// bundledNotes returns an engine with the bundled notes, encoded by the embedded checkpoint. Every third
+// has kind "a", every third "b".
+func bundledNotes(t *testing.T) *search.Engine {
+	t.Helper()
+	e, err := search.Open(t.TempDir(), search.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { e.Close() })
+	if _, err := e.CreateCollection(t.Context(), "docs", search.Settings{}); err != nil {
+		t.Fatal(err)
+	}
+	paths, err := filepath.Glob("../testdata/notes/*.md")
+	if err != nil || len(paths) < 50 {
+		t.Fatal(paths, err)
+	}
+	var docs []search.Document
+	for i, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fields, err := json.Marshal(map[string]any{"text": string(text), "kind": []string{"a", "b", "c"}[i%3], "n": i})
+		if err != nil {
+			t.Fatal(err)
+		}
+		docs = append(docs, search.Document{ID: strings.TrimSuffix(filepath.Base(path), ".md"), Fields: fields})
+	}
+	put(t, e, search.Created, docs...)
+	return e
+}
+
+func TestCutoff(t *testing.T) {
+	e := bundledNotes(t)
+	find := func(q search.Query) *search.Response {
+		t.Helper()
+		r, err := e.Search(t.Context(), "docs", q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	t.Run("nonsense has no match", func(t *testing.T) {
+		for _, mode := range []search.Mode{search.Hybrid, search.Semantic, search.Keyword} {
+			q := search.Query{Q: "xqzzyv qqqwww", Mode: mode, Cutoff: search.CutoffAuto, LessRelevant: 3, Sort: []search.SortKey{{Field: "n"}}, Facets: []search.Facet{{Field: "kind"}}}
+			r := find(q)
+			if len(r.Hits) != 0 || r.Total.Value != 0 || r.Total.Relation != "eq" || r.Facets["kind"].Documents != 0 {
+				t.Errorf("%s: %d hits, %+v, %+v", mode, len(r.Hits), r.Total, r.Facets)
+			}
+			if n := len(r.LessRelevant); mode != search.Keyword && n != 3 {
+				t.Errorf("%s: %d less relevant results, want 3", mode, n)
+			}
+			q.Cutoff = ""
+			if r := find(q); mode != search.Keyword && (r.Total.Value != 55 || len(r.LessRelevant) != 0) {
+				t.Errorf("%s without a cutoff: %+v, %d less relevant", mode, r.Total, len(r.LessRelevant))
+			}
+		}
+	})
+	t.Run("facets count what a filter finds", func(t *testing.T) {
+		for _, mode := range []search.Mode{search.Hybrid, search.Semantic, search.Keyword} {
+			for _, text := range []string{"bread", "how to clean a pan", "sleep better at night", "money", "a star in the sky"} {
+				q := search.Query{Q: text, Mode: mode, Cutoff: search.CutoffAuto, Facets: []search.Facet{{Field: "kind"}}, Limit: new(100)}
+				all := find(q)
+				if len(all.Hits) != all.Total.Value || all.Facets["kind"].Documents != all.Total.Value {
+					t.Errorf("%s, %s: %d hits, %+v, %+v", mode, text, len(all.Hits), all.Total, all.Facets["kind"])
+				}
+				for _, v := range all.Facets["kind"].Values {
+					q.Filter = fmt.Sprintf("kind = '%s'", v.Value)
+					if r := find(q); r.Total.Value != v.Count || len(r.Hits) != v.Count {
+						t.Errorf("%s, %s: %s has %d results, the facet says %d", mode, text, q.Filter, r.Total.Value, v.Count)
+					}
+				}
+			}
+		}
+	})
+	t.Run("a number is a score", func(t *testing.T) {
+		for _, mode := range []search.Mode{search.Hybrid, search.Semantic, search.Keyword} {
+			q := search.Query{Q: "water heat time", Mode: mode, Limit: new(100)}
+			all := find(q)
+			cut := all.Hits[2].Score
+			q.Cutoff, q.LessRelevant = search.Cutoff(fmt.Sprint(cut)), 100
+			r := find(q)
+			if len(r.Hits) != 3 || r.Total.Value != 3 || len(r.Hits)+len(r.LessRelevant) != len(all.Hits) {
+				t.Errorf("%s: %d hits, %+v, %d less relevant of %d", mode, len(r.Hits), r.Total, len(r.LessRelevant), len(all.Hits))
+			}
+			for i, h := range append(r.Hits, r.LessRelevant...) {
+				if h.ID != all.Hits[i].ID || h.Score != all.Hits[i].Score {
+					t.Errorf("%s: result %d is %s (%v), want %s (%v)", mode, i, h.ID, h.Score, all.Hits[i].ID, all.Hits[i].Score)
+				}
+			}
+			x, err := e.Explain(t.Context(), "docs", all.Hits[3].ID, q)
+			if err != nil || x.Rank != 0 || x.Reason != search.ReasonCutoff || x.Hit.Score != all.Hits[3].Score {
+				t.Errorf("%s: explanation %+v, %v", mode, x, err)
+			}
+		}
+	})
+	t.Run("refused", func(t *testing.T) {
+		for _, q := range []search.Query{{Q: "x", Cutoff: "much"}, {Q: "x", Cutoff: "NaN"}, {Q: "x", LessRelevant: -1}, {Q: "x", LessRelevant: 101}, {Page: -1}, {Page: 2, Offset: 10}, {Offset: search.MaxOffset + 1}} {
+			if _, err := e.Search(t.Context(), "docs", q); !errors.Is(err, search.ErrInvalid) {
+				t.Errorf("%+v: %v", q, err)
+			}
+		}
+	})
+}
+
+func TestCutoffJSON(t *testing.T) {
+	for in, want := range map[string]search.Cutoff{`"auto"`: "auto", `0.25`: "0.25", `"0.25"`: "0.25", `-1e-2`: "-1e-2"} {
+		var q search.Query
+		if err := json.Unmarshal([]byte(`{"cutoff":`+in+`}`), &q); err != nil || q.Cutoff != want {
+			t.Errorf("%s is %q, want %q (%v)", in, q.Cutoff, want, err)
+		}
+		if out, err := json.Marshal(q.Cutoff); err != nil || string(out) != strings.Trim(in, `"`) && string(out) != in {
+			t.Errorf("%q in JSON is %s, %v", q.Cutoff, out, err)
+		}
+	}
+}
+
+// TestPaging: queries without words and keyword searches have all their results on pages; others
+// say where theirs end.
+func TestPaging(t *testing.T) {
+	e := open(t, t.TempDir(), &fakeEmbedder{})
+	var docs []search.Document
+	for i := range 250 {
+		docs = append(docs, doc(fmt.Sprintf("d%03d", i), fmt.Sprintf(`{"text":"cat number%d","n":%d,"group":"g%d"}`, i, i, i%7)))
+	}
+	put(t, e, search.Created, docs...)
+	for name, q := range map[string]search.Query{
+		"no words": {}, "no words, sorted": {Sort: []search.SortKey{{Field: "n", Order: "desc"}}}, "keyword": {Q: "cat", Mode: search.Keyword},
+		"keyword, sorted": {Q: "cat", Mode: search.Keyword, Sort: []search.SortKey{{Field: "n"}}},
+	} {
+		seen := map[string]bool{}
+		for q.Page = 1; q.Page <= 8; q.Page++ {
+			q.Limit = new(40)
+			r, err := e.Search(t.Context(), "docs", q)
+			if err != nil || r.Total.Value != 250 || len(r.Hits) != min(40, max(0, 250-40*(q.Page-1))) {
+				t.Fatalf("%s, page %d: %+v, %v", name, q.Page, r, err)
+			}
+			for _, h := range r.Hits {
+				seen[h.ID] = true
+			}
+		}
+		if len(seen) != 250 {
+			t.Errorf("%s: %d different results on all pages", name, len(seen))
+		}
+	}
+	q := search.Query{Q: "cat", Mode: search.Semantic, Window: 20, Page: 2}
+	r, err := e.Search(t.Context(), "docs", q)
+	if err != nil || len(r.Hits) != 10 || len(r.Warnings) != 0 {
+		t.Errorf("page 2 of the window: %d hits, %q, %v", len(r.Hits), r.Warnings, err)
+	}
+	q.Page, q.Limit = 1, new(20)
+	q.Filter = "n < 15"
+	if r, err = e.Search(t.Context(), "docs", q); err != nil || len(r.Hits) != 15 || len(r.Warnings) != 0 {
+		t.Errorf("all that passes: %d hits, %q, %v", len(r.Hits), r.Warnings, err)
+	}
+	q.Page = 2
+	if _, err = e.Search(t.Context(), "docs", q); err == nil || !strings.Contains(err.Error(), "window") {
+		t.Errorf("page behind the window: %v", err)
+	}
+	for _, q := range []search.Query{{Group: "group"}, {Group: "group", Q: "cat", Mode: search.Keyword}, {Group: "group", Q: "cat"}, {Group: "n", Q: "cat", Mode: search.Keyword, Window: 10}} {
+		want := 7
+		if q.Group == "n" {
+			want = 250
+		}
+		if r, err := e.Search(t.Context(), "docs", q); err != nil || r.Total.Groups != want {
+			t.Errorf("%+v: %+v, %v", q, r.Total, err)
+		}
+	}
+}
