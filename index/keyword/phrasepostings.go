@@ -66,7 +66,7 @@ func (x *Index) phrasePostings(ctx context.Context, v *view, s *segmentView, alt
 	}
 	for i, name := range fields {
 		if c := found[name]; c != nil {
-			out[i] = newPostings(c.docs, c.freqs)
+			out[i] = newPostings(c.docs, c.freqs, s.lengths[name])
 			s.cachePostings(postingsKey{s.id, name, key}, out[i])
 		}
 	}

@@ -14,34 +14,64 @@ type postings struct {
 	docs  []uint32       // local numbers, ascending
 	freqs []uint8        // by index in docs; maxFreq: see large
 	large map[int]uint32 // by index in docs: frequencies of maxFreq and more
+	impacts
+}
+
+// impacts bound the scores that postings can give.
+type impacts struct {
+	shortest [4]uint32 // 1 + the length of the shortest field with a frequency of 1, 2, 3, more; 0: none
+	largest  uint32    // frequency
+}
+
+// add takes in a document with a frequency above 0 and the length of its field.
+func (m *impacts) add(freq, length uint32) {
+	least := &m.shortest[min(freq, 4)-1]
+	if *least == 0 || length < *least {
+		*least = length + 1
+	}
+	m.largest = max(m.largest, freq)
+}
+
+// bound returns the largest tf / (tf + base + slope*dl) of the postings in a field with a weight.
+func (m *impacts) bound(weight, base, slope float64) (largest float64) {
+	for i, length := range m.shortest {
+		if length == 0 {
+			continue
+		}
+		tf := weight * float64(i+1)
+		if i == len(m.shortest)-1 {
+			tf = weight * float64(m.largest)
+		}
+		largest = max(largest, tf/(tf+base+slope*weight*float64(length-1)))
+	}
+	return largest
 }
 
 const maxFreq = math.MaxUint8
 
-// newPostings returns postings of docs that have a frequency above 0.
-func newPostings(docs, freqs []uint32) *postings {
+// newPostings returns postings of docs, in a field with lengths, that have a frequency above 0.
+func newPostings(docs, freqs []uint32, lengths fieldLengths) *postings {
 	p := &postings{}
 	for i, freq := range freqs {
 		if freq > 0 {
-			p.add(docs[i], uint64(freq))
+			p.add(docs[i], freq, lengths)
 		}
 	}
-	p.clip()
+	p.docs, p.freqs = slices.Clip(p.docs), slices.Clip(p.freqs)
 	return p
 }
 
-func (p *postings) add(doc uint32, freq uint64) {
+func (p *postings) add(doc, freq uint32, lengths fieldLengths) {
+	p.impacts.add(freq, lengths.at(doc))
 	if freq >= maxFreq {
 		if p.large == nil {
 			p.large = map[int]uint32{}
 		}
-		p.large[len(p.docs)] = uint32(freq)
+		p.large[len(p.docs)] = freq
 		freq = maxFreq
 	}
 	p.docs, p.freqs = append(p.docs, doc), append(p.freqs, uint8(freq))
 }
-
-func (p *postings) clip() { p.docs, p.freqs = slices.Clip(p.docs), slices.Clip(p.freqs) }
 
 func (p *postings) freq(i int) uint32 {
 	if f := p.freqs[i]; f < maxFreq {
@@ -81,15 +111,15 @@ func (p *postings) frequencies(docs []uint32) []uint32 {
 }
 
 // minus returns the postings of documents that have the term more often than other, by how much.
-func (p *postings) minus(other *postings) *postings {
+func (p *postings) minus(other *postings, lengths fieldLengths) *postings {
 	freqs := other.frequencies(p.docs)
 	for i := range freqs {
 		freqs[i] = p.freq(i) - min(p.freq(i), freqs[i])
 	}
-	return newPostings(p.docs, freqs)
+	return newPostings(p.docs, freqs, lengths)
 }
 
-func (p *postings) bytes() int { return 80 + 5*len(p.docs) + 32*len(p.large) }
+func (p *postings) bytes() int { return 104 + 5*len(p.docs) + 32*len(p.large) }
 
 // postingsKey names postings. A segment never changes.
 type postingsKey struct {
@@ -107,7 +137,7 @@ func (d *segmentData) postings(field, term string) (*postings, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &postings{}
+	p, lengths := &postings{}, d.lengths[field]
 	if list != nil {
 		n := int(list.Count())
 		p.docs, p.freqs = make([]uint32, 0, n), make([]uint8, 0, n)
@@ -116,7 +146,7 @@ func (d *segmentData) postings(field, term string) (*postings, error) {
 			if err != nil {
 				return nil, err
 			}
-			p.add(uint32(next.Number()), next.Frequency())
+			p.add(uint32(next.Number()), uint32(next.Frequency()), lengths)
 		}
 	}
 	d.cachePostings(key, p)

@@ -66,6 +66,9 @@ type plan struct {
 
 	// BM25 of a term is weight*tf / (tf + base + slope*dl).
 	k1, base, slope float64
+
+	exhaustive bool // score every document that matches: the specification of search
+	work       work
 }
 
 // termPostings are the postings of a term in a field.
@@ -307,7 +310,7 @@ func (p *plan) lookupTerm(ctx context.Context, x *Index, s *segmentView, t int, 
 					if err != nil {
 						return lists, err
 					}
-					list = list.minus(part)
+					list = list.minus(part, s.lengths[names[i]])
 				}
 			}
 			if len(list.docs) > 0 {

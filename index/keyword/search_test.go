@@ -28,7 +28,7 @@ func TestSearchAfterPanic(t *testing.T) {
 				return err
 			}
 			lists := p.postings[0]
-			lists[len(lists)-1].postings = newPostings([]uint32{0, 400}, []uint32{1, 1})
+			lists[len(lists)-1].postings = newPostings([]uint32{0, 400}, []uint32{1, 1}, fieldLengths{tokens: make([]uint32, 401)})
 			_, err = p.search(t.Context(), nil, &topK{k: 10})
 			return err
 		})

@@ -24,6 +24,12 @@ func compareHits(a, b Hit) int {
 
 func worse(a, b Hit) bool { return compareHits(a, b) > 0 }
 
+// full reports whether the heap has k hits, so that a hit below worst does not enter it.
+func (t *topK) full() bool { return t.k > 0 && len(t.heap) == t.k }
+
+// worst returns the score of the k-th best hit.
+func (t *topK) worst() float64 { return t.heap[0].Score }
+
 func (t *topK) add(h Hit) {
 	if len(t.heap) < t.k {
 		t.heap = append(t.heap, h)
