@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"math"
 	"slices"
 	"strings"
@@ -57,6 +58,7 @@ type plan struct {
 	docs     uint64 // N
 	global   bool   // df is that of several indexes
 	fields   []FieldWeight
+	hash     uint64 // see fieldsHash
 	operator Operator
 	terms    []planTerm
 	required []requirement    // of And, in the order of from
@@ -87,6 +89,7 @@ type planTerm struct {
 	df      uint64   // documents with the term
 	own     uint64   // of df, without those that only have it split
 	split   uint64   // documents that only have it split, see compounds
+	counted bool     // df is known
 	idf     float64
 	weight  float64 // count * idf * (k1+1)
 }
@@ -237,12 +240,20 @@ func (x *Index) onlyTerm(text string) (term string, ok bool) {
 // indexes they are counted already, and terms without documents are skipped.
 func (p *plan) lookup(ctx context.Context, x *Index, texts Texts) error {
 	key := sync.OnceValue(func() string { return weightsKey(p.fields) })
+	cached := func(t *planTerm) dfKey { return dfKey{p.fieldsHash(), t.text} }
+	for t := range p.terms {
+		if term := &p.terms[t]; p.global {
+			term.counted = true
+		} else if term.synonym == nil {
+			term.df, term.counted = p.view.df.Get(cached(term))
+		}
+	}
 	for _, s := range p.view.segments {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		lengths, have := s.docLengths(p.fields, key)
-		marked := newDocBits(len(s.nos))
+		var marked docBits
 		var lists []termPostings
 		for t := range p.terms {
 			if p.global && p.terms[t].df == 0 {
@@ -253,7 +264,10 @@ func (p *plan) lookup(ctx context.Context, x *Index, texts Texts) error {
 			if lists, err = p.lookupTerm(ctx, x, s, t, have, texts, lists); err != nil {
 				return err
 			}
-			if !p.global {
+			if !p.terms[t].counted {
+				if marked == nil {
+					marked = newDocBits(len(s.nos))
+				}
 				p.count(t, s, lists[before:], marked)
 			}
 		}
@@ -262,6 +276,9 @@ func (p *plan) lookup(ctx context.Context, x *Index, texts Texts) error {
 	}
 	for t := range p.terms {
 		term := &p.terms[t]
+		if !term.counted && term.synonym == nil {
+			p.view.df.Put(cached(term), term.df, len(term.text))
+		}
 		if term.own = term.df; term.own == 0 {
 			term.df += term.split
 		}
@@ -272,6 +289,26 @@ func (p *plan) lookup(ctx context.Context, x *Index, texts Texts) error {
 		term.weight = float64(term.count) * term.idf * (p.k1 + 1)
 	}
 	return nil
+}
+
+// dfKey names a document frequency in a view by the fields, as a hash, and the term.
+type dfKey struct {
+	fields uint64
+	term   string
+}
+
+// fieldsHash returns a hash of the names of the fields.
+func (p *plan) fieldsHash() uint64 {
+	if p.hash == 0 {
+		var h maphash.Hash
+		h.SetSeed(termSeed)
+		for _, f := range p.fields {
+			h.WriteString(f.Name)
+			h.WriteByte(0)
+		}
+		p.hash = h.Sum64() | 1
+	}
+	return p.hash
 }
 
 // lookupTerm appends the postings of term t, or of its alternatives, in the fields that a segment

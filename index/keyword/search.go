@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"iter"
 	"math"
+	"math/bits"
 	"slices"
 	"sync"
 
@@ -120,23 +122,35 @@ const windowSize = 2048
 
 // window has the scores of documents base to base+windowSize of a segment.
 type window struct {
-	score     [windowSize]float64
-	tf        [windowSize]float64 // of one term, over its fields
-	state     [windowSize]state
-	terms     [windowSize]uint64 // that were found, for And
-	touched   []uint16           // documents with tf
-	survivors []uint16           // documents that may be among the best, ascending
-	matches   []uint32           // numbers of the documents that match, for topK.all
+	score      [windowSize]float64
+	tf         [windowSize]float64 // of one term, over its fields
+	matched    windowBits          // documents that have a term
+	candidates windowBits          // of these, those whose scores are in the window
+	terms      [windowSize]uint64  // that were found, for And
+	touched    []uint16            // documents with tf
+	survivors  []uint16            // documents that may be among the best, ascending
+	nos        []uint32            // of the documents that match, for topK.all
 }
 
-// state tells what is known of a document in a window.
-type state uint8
+// windowBits has a bit for each document of a window.
+type windowBits [windowSize / 64]uint64
 
-const (
-	unmatched state = iota
-	matched         // it has a term, but cannot be among the best
-	candidate       // it has a term, and its score is in the window
-)
+func (b *windowBits) has(at uint16) bool { return b[at/64]>>(at%64)&1 != 0 }
+func (b *windowBits) set(at uint16)      { b[at/64] |= 1 << (at % 64) }
+func (b *windowBits) clear(at uint16)    { b[at/64] &^= 1 << (at % 64) }
+
+// all returns the documents in the set, ascending. They may be removed meanwhile.
+func (b *windowBits) all() iter.Seq[uint16] {
+	return func(yield func(uint16) bool) {
+		for i, word := range b {
+			for ; word != 0; word &= word - 1 {
+				if !yield(uint16(64*i + bits.TrailingZeros64(word))) {
+					return
+				}
+			}
+		}
+	}
+}
 
 var windows = sync.Pool{New: func() any { return &window{touched: make([]uint16, 0, windowSize)} }}
 
@@ -160,10 +174,10 @@ type termCursors struct {
 //  1. Find the next window in which a term occurs.
 //  2. Terms whose bounds together stay below the k-th best score are optional: a document with no
 //     other term cannot be among the best. It is counted, but not scored.
-//  3. Add up the scores of the other terms, and drop the documents that even with the bounds of all
-//     optional terms stay below the k-th best score.
-//  4. Score the rest anew by all terms in the order of the query, so that sums equal those of Score
-//     to the last bit. Without optional terms step 3 has done so.
+//  3. Add up the scores of the other terms, drop the documents that even with the bounds of all
+//     optional terms stay below the k-th best score, and add the scores of these to the rest.
+//  4. Score what is not below the k-th best score anew, by all terms in the order of the query, so
+//     that sums equal those of Score to the last bit. Without optional terms step 3 has done so.
 //  5. Collect the documents that match, are allowed and not deleted.
 func (p *plan) searchSegment(ctx context.Context, s int, allowed allowList, w *window, top *topK) (total int, err error) {
 	terms := p.cursors(s)
@@ -191,7 +205,7 @@ func (p *plan) searchSegment(ctx context.Context, s int, allowed allowList, w *w
 				p.addTerm(s, base, t, w)
 			}
 		} else {
-			p.addBest(s, base, terms, byBound[:optional], byBound[optional:], top.worst()*(1-rounding)-bound, &allowed, w)
+			p.addBest(s, base, terms, byBound[:optional], byBound[optional:], top.worst(), bound, &allowed, w)
 		}
 		total += p.collect(s, base, &allowed, w, top)
 	}
@@ -228,8 +242,8 @@ func (p *plan) cursors(s int) (terms []termCursors) {
 		all[i] = cursor{postings: l.postings, weight: weight}
 		t := &terms[len(terms)-1]
 		t.fields = t.fields[:len(t.fields)+1]
-		// The sum over lists bounds the score: tf and dl are sums over fields, and each list's share
-		// of tf is divided by less than all of them.
+		// The sum over lists bounds the score: tf and dl are sums over fields, and each list's
+		// share of tf is divided by less than all of them.
 		t.bound += p.terms[l.term].weight * l.bound(weight, p.base, p.slope)
 	}
 	return terms
@@ -243,30 +257,27 @@ func (p *plan) addTerm(s int, base uint32, t termCursors, w *window) {
 		c := &t.fields[i]
 		from := c.at
 		for ; c.at < len(c.docs) && c.docs[c.at] < end; c.at++ {
-			at := c.docs[c.at] - base
+			at := uint16(c.docs[c.at] - base)
 			if w.tf[at] == 0 {
-				w.touched = append(w.touched, uint16(at))
+				w.touched = append(w.touched, at)
 			}
 			w.tf[at] += c.weight * float64(c.freq(c.at))
 		}
 		p.work.postings += c.at - from
 	}
-	p.work.scored += len(w.touched)
-	term, lengths := &p.terms[t.term], &p.lengths[s]
 	for _, at := range w.touched {
-		w.score[at] += p.score(term, w.tf[at], lengths.at(base+uint32(at)))
-		w.state[at] = candidate
-		w.tf[at] = 0
+		w.matched.set(at)
+		w.candidates.set(at)
 		if p.operator == And {
 			w.terms[at] |= 1 << t.term
 		}
 	}
+	p.scoreTouched(s, base, t.term, w)
 }
 
-// addBest adds the documents with required terms that may be among the best to the window, and marks
-// the other matches. A document needs a score above least by required terms.
-func (p *plan) addBest(s int, base uint32, terms, optional, required []termCursors, least float64, allowed *allowList, w *window) {
-	end := base + windowSize
+// addBest adds the documents that may be among the best to the window, and marks the other matches.
+// worst is the k-th best score so far, bound the sum of the bounds of the optional terms.
+func (p *plan) addBest(s int, base uint32, terms, optional, required []termCursors, worst, bound float64, allowed *allowList, w *window) {
 	seg := p.view.segments[s]
 	begins := make([]int, 0, len(p.postings[s])) // where the window begins in each list, in the order of terms
 	for _, t := range terms {
@@ -277,37 +288,68 @@ func (p *plan) addBest(s int, base uint32, terms, optional, required []termCurso
 	for _, t := range required {
 		p.addTerm(s, base, t, w)
 	}
-	w.survivors = w.survivors[:0]
-	for at := range w.state[:min(windowSize, len(seg.nos)-int(base))] {
-		if w.state[at] != candidate {
-			continue
-		}
+	worst *= 1 - rounding
+	for at := range w.candidates.all() {
 		local := base + uint32(at)
-		if w.score[at]*(1+rounding) < least || seg.isDeleted(local) || !allowed.has(seg.nos[local]) {
-			w.state[at] = matched
+		if w.score[at]*(1+rounding)+bound < worst || seg.isDeleted(local) || !allowed.has(seg.nos[local]) {
+			w.score[at] = 0
+			w.candidates.clear(at)
+		}
+	}
+	for _, t := range slices.Backward(optional) {
+		p.addOptional(s, base, t, w)
+	}
+	w.survivors = w.survivors[:0]
+	for at := range w.candidates.all() {
+		if w.score[at]*(1+rounding) < worst {
+			w.candidates.clear(at)
 		} else {
-			w.survivors = append(w.survivors, uint16(at))
+			w.survivors = append(w.survivors, at)
 		}
 		w.score[at] = 0
 	}
-	for _, t := range optional {
-		for i := range t.fields {
-			c := &t.fields[i]
-			from := c.at
-			for ; c.at < len(c.docs) && c.docs[c.at] < end; c.at++ {
-				if at := c.docs[c.at] - base; w.state[at] == unmatched {
-					w.state[at] = matched
+	p.rescore(s, base, terms, begins, w)
+}
+
+// addOptional adds an optional term's scores to those of candidates in the window, and marks the
+// other documents that have the term.
+func (p *plan) addOptional(s int, base uint32, t termCursors, w *window) {
+	end := base + windowSize
+	w.touched = w.touched[:0]
+	for i := range t.fields {
+		c := &t.fields[i]
+		from := c.at
+		for ; c.at < len(c.docs) && c.docs[c.at] < end; c.at++ {
+			at := uint16(c.docs[c.at] - base)
+			w.matched.set(at)
+			if w.candidates.has(at) {
+				if w.tf[at] == 0 {
+					w.touched = append(w.touched, at)
 				}
+				w.tf[at] += c.weight * float64(c.freq(c.at))
 			}
-			p.work.postings += c.at - from
 		}
+		p.work.postings += c.at - from
 	}
+	p.scoreTouched(s, base, t.term, w)
+}
+
+// scoreTouched adds the scores of a term to those of the documents in w.touched.
+func (p *plan) scoreTouched(s int, base uint32, t int, w *window) {
+	p.work.scored += len(w.touched)
+	term, lengths := &p.terms[t], &p.lengths[s]
+	for _, at := range w.touched {
+		w.score[at] += p.score(term, w.tf[at], lengths.at(base+uint32(at)))
+		w.tf[at] = 0
+	}
+}
+
+// rescore adds up the scores of the survivors in the order of the query.
+func (p *plan) rescore(s int, base uint32, terms []termCursors, begins []int, w *window) {
 	lengths := &p.lengths[s]
-	list := 0
 	for _, t := range terms {
-		term := &p.terms[t.term]
-		ats := begins[list : list+len(t.fields)]
-		list += len(t.fields)
+		ats := begins[:len(t.fields)]
+		begins = begins[len(t.fields):]
 		for _, at := range w.survivors {
 			local, tf := base+uint32(at), 0.0
 			for i := range t.fields {
@@ -317,7 +359,7 @@ func (p *plan) addBest(s int, base uint32, terms, optional, required []termCurso
 				}
 			}
 			if tf > 0 {
-				w.score[at] += p.score(term, tf, lengths.at(local))
+				w.score[at] += p.score(&p.terms[t.term], tf, lengths.at(local))
 				p.work.scored++
 			}
 		}
@@ -328,34 +370,34 @@ func (p *plan) addBest(s int, base uint32, terms, optional, required []termCurso
 // matches.
 func (p *plan) collect(s int, base uint32, allowed *allowList, w *window, top *topK) (total int) {
 	seg := p.view.segments[s]
-	w.matches = w.matches[:0]
-	for at, state := range w.state[:min(windowSize, len(seg.nos)-int(base))] {
-		if state == unmatched {
-			continue
+	if seg.deletedBits != nil {
+		for i, word := range seg.deletedBits[base/64 : min(len(seg.deletedBits), int(base+windowSize)/64)] {
+			w.matched[i] &^= word
 		}
-		score := w.score[at]
-		w.score[at], w.state[at] = 0, unmatched
-		if p.operator == And {
-			terms := w.terms[at]
-			if w.terms[at] = 0; !p.all.met(terms) {
-				continue
+	}
+	w.nos = w.nos[:0]
+	if p.operator == And || allowed.docs != nil || top.all != nil {
+		for at := range w.matched.all() {
+			no := seg.nos[base+uint32(at)]
+			if p.operator == And && !p.all.met(w.terms[at]) || !allowed.has(no) {
+				w.matched.clear(at)
+			} else if top.all != nil {
+				w.nos = append(w.nos, no)
 			}
 		}
-		local := base + uint32(at)
-		no := seg.nos[local]
-		if seg.isDeleted(local) || !allowed.has(no) {
-			continue
-		}
-		total++
 		if top.all != nil {
-			w.matches = append(w.matches, no)
-		}
-		if state == candidate {
-			top.add(Hit{no, score})
+			top.all.AddMany(w.nos)
 		}
 	}
-	if top.all != nil {
-		top.all.AddMany(w.matches)
+	for _, word := range w.matched {
+		total += bits.OnesCount64(word)
 	}
+	for at := range w.candidates.all() {
+		if w.matched.has(at) {
+			top.add(Hit{seg.nos[base+uint32(at)], w.score[at]})
+		}
+		w.score[at], w.terms[at] = 0, 0
+	}
+	w.matched, w.candidates = windowBits{}, windowBits{}
 	return total
 }

@@ -28,6 +28,7 @@ type view struct {
 	largest func() []string // the fields with most tokens, at most maxSuggestFields
 
 	has    *cache.Cache[string, bool]          // by term: whether a document has it
+	df     *cache.Cache[dfKey, uint64]         // documents with a term in one of some fields
 	splits *cache.Cache[string, []alternative] // by word: how documents write it in parts
 }
 
@@ -64,6 +65,7 @@ type latestView struct {
 // Budgets of a view in bytes.
 const (
 	hasBudget    = 64 << 10
+	dfBudget     = 512 << 10
 	splitsBudget = 1 << 20
 )
 
@@ -83,7 +85,7 @@ func (l *latestView) of(snapshot *scorch.IndexSnapshot) (*view, error) {
 	}
 	v := &view{
 		snapshot: snapshot, tokens: map[string]uint64{},
-		has: cache.New[string, bool](hasBudget), splits: cache.New[string, []alternative](splitsBudget),
+		has: cache.New[string, bool](hasBudget), df: cache.New[dfKey, uint64](dfBudget), splits: cache.New[string, []alternative](splitsBudget),
 	}
 	for _, s := range snapshot.Segments() {
 		data := known[s.Segment()]
