@@ -17,7 +17,7 @@ var updateWork = flag.Bool("update-work", false, "rewrite testdata/work.golden")
 
 // TestWork compares what searches cost, whatever the machine, with testdata/work.golden: the
 // postings read exactly; those scored, which depend a little on the order of the documents in the
-// segments, within a tenth; kilobytes allocated within a fifth. Run it with -update-work after a
+// segments, within a tenth; kilobytes allocated within a fifth and 5. Run it with -update-work after a
 // change that means to alter them.
 func TestWork(t *testing.T) {
 	x := openTemp(t, Options{Language: "standard"})
@@ -106,7 +106,7 @@ func compareWork(t *testing.T, got string) {
 	for i, line := range gotLines {
 		exact, scored, size := split(line)
 		wantExact, wantScored, wantSize := split(wantLines[i])
-		if exact != wantExact || scored > 1.1*wantScored || size > 1.2*wantSize+1 {
+		if exact != wantExact || scored > 1.1*wantScored || size > 1.2*wantSize+5 {
 			t.Errorf("search costs mismatch (-want +got)\n-%s\n+%s", wantLines[i], line)
 		}
 	}
