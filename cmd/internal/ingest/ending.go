@@ -43,10 +43,11 @@ func (p *pipeline) finish(t *task, end *ending) error {
 	if err := p.warnDuplicates(t); err != nil {
 		return err
 	}
+	p.noteTakeover(t)
 	tooMany := len(t.ids) > maxIDs
 	slices.Sort(t.ids)
 	t.ids, t.journalled = slices.Compact(t.ids), 0
-	defer func() { t.ids, t.replaced = nil, nil }()
+	defer func() { t.ids, t.replaced, t.existed, t.before = nil, nil, nil, nil }()
 	switch {
 	case res.Info == nil || t.file.Taken() && t.docs == 0 || res.Skipped > 0: // not read: the next run tries again
 		p.journal.markSeen(t.key)
@@ -88,7 +89,7 @@ func (p *pipeline) enter(t *task, e entry) error {
 	if err := p.journal.put(e); err != nil {
 		return err
 	}
-	p.journal.markIngested(t.key, t.file.Path)
+	p.journal.markSeen(t.key)
 	return nil
 }
 

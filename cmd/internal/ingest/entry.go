@@ -31,8 +31,6 @@ type fileEntry struct {
 	parts []span // lines of further ids: the first Parts of them belong to the line, the others came after it
 	plain bool   // its only id is its path
 	seen  bool   // this run has found the file
-	order int    // 1 and more: the order in which this run has ingested files, of those that [journal.overlaps] has not compared
-	found string // with an order: the path at which the file was found
 }
 
 func (e *fileEntry) key() key { return key{e.Root, e.Path} }

@@ -33,18 +33,17 @@ import (
 //
 // A journal is safe for concurrent use.
 type journal struct {
-	mu        sync.Mutex
-	path      string
-	file      *os.File // nil once it is closed
-	lock      *os.File // shared by the runs that have the journal open; nil of a temporary one
-	shared    bool     // another run had it open before
-	size      int64    // of the lines of file that have been read or written
-	pending   []byte
-	lines     int
-	entries   map[key]*fileEntry
-	moved     bool // the spans of lines in pending are wrong
-	state     collectionState
-	lastOrder int // see fileEntry.order
+	mu      sync.Mutex
+	path    string
+	file    *os.File // nil once it is closed
+	lock    *os.File // shared by the runs that have the journal open; nil of a temporary one
+	shared  bool     // another run had it open before
+	size    int64    // of the lines of file that have been read or written
+	pending []byte
+	lines   int
+	entries map[key]*fileEntry
+	moved   bool // the spans of lines in pending are wrong
+	state   collectionState
 }
 
 // collectionState tells whether a collection is still the one that the journal describes.
@@ -165,7 +164,7 @@ func (j *journal) apply(l journalLine, at, n int64) {
 		j.dropUncommittedLocked(k)
 		e := &fileEntry{span: span{at: at, n: n}, plain: len(l.IDs)+l.Parts == 0}
 		if before := j.entries[k]; before != nil {
-			e.seen, e.order, e.found = before.seen, before.order, before.found
+			e.seen = before.seen
 			e.parts = slices.Clone(before.parts[max(0, len(before.parts)-l.Parts):])
 		}
 		l.IDs = nil
@@ -301,16 +300,6 @@ func (j *journal) unmark(keys []key) {
 		if e, ok := j.entries[k]; ok {
 			e.seen = false
 		}
-	}
-}
-
-// markIngested notes that this run has ingested a file, which it has found at path.
-func (j *journal) markIngested(k key, path string) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if e, ok := j.entries[k]; ok {
-		j.lastOrder++
-		e.seen, e.order, e.found = true, j.lastOrder, path
 	}
 }
 

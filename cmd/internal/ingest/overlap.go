@@ -3,7 +3,6 @@ package ingest
 import (
 	"cmp"
 	"fmt"
-	"hash/maphash"
 	"maps"
 	"os"
 	"slices"
@@ -12,130 +11,116 @@ import (
 	"searchd/extract"
 )
 
+// takeover is new ids of a file of which the collection had documents before, maybe those of other
+// files.
+type takeover struct {
+	key  key
+	path string // at which the file was found
+	ids  []string
+}
+
+// maxTakeovers is how many ids of takeovers are kept until they are compared with other files.
+const maxTakeovers = 1 << 20
+
+// noteTakeover notes the new ids of a file whose documents existed before.
+func (p *pipeline) noteTakeover(t *task) {
+	var ids []string
+	for i, id := range t.ids {
+		if _, own := slices.BinarySearch(t.before, id); !own && t.existed[i] && p.takenOver < maxTakeovers {
+			ids = append(ids, id)
+			p.takenOver++
+		}
+	}
+	if len(ids) > 0 {
+		slices.Sort(ids)
+		p.takeovers = append(p.takeovers, takeover{t.key, t.file.Path, slices.Compact(ids)})
+	}
+}
+
 // overlap is the ids that two files have in common: the documents of one replace those of the
 // other.
 type overlap struct {
-	file, other *fileEntry // the documents are those of file
-	ids         []string
-	n           int // of all, of which ids are the first
+	file  takeover
+	other *fileEntry
+	ids   []string // the first ones
+	n     int
 }
 
-const shownIDs = 3 // of two files
+const shownIDs = 3 // of an overlap
 
-// maxComparedIDs is how many ids are compared at a time, in about 40 MB of memory. Where there are
-// more, the journal is read several times. A variable so that tests can lower it.
-var maxComparedIDs = 1 << 20
-
-// overlaps returns the ids that files ingested since the last call have in common with others.
-// Files of a single document, whose ids are their paths, are compared with such files only: reading
-// the ids of all records whenever a note changes would cost too much. Ids are compared by 64-bit
-// hashes.
-func (j *journal) overlaps() ([]*overlap, error) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if err := j.flushLocked(); err != nil {
-		return nil, err
+// warnOverlaps warns of files whose documents have replaced those of other files since the last
+// call.
+func (p *pipeline) warnOverlaps() error {
+	list, err := p.journal.overlaps(p.takeovers)
+	p.takeovers, p.takenOver = nil, 0
+	if err != nil {
+		return err
 	}
-	fresh, others := j.byOrder()
-	if len(fresh) == 0 || len(fresh)+len(others) == 1 {
-		return nil, nil
-	}
-	records := func(e *fileEntry) bool { return !e.plain }
-	if !slices.ContainsFunc(fresh, records) {
-		others = slices.DeleteFunc(others, records)
-	}
-	ids := 0
-	for _, e := range fresh {
-		ids += e.Docs
-	}
-	found, seed, parts := pairs{}, maphash.MakeSeed(), uint64(ids/maxComparedIDs+1)
-	for part := range parts {
-		err := j.compare(fresh, others, found, func(id string) (hash uint64, ok bool) {
-			hash = maphash.String(seed, id)
-			return hash, hash%parts == part
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	list := found.list()
-	for _, e := range fresh {
-		e.order = 0
-	}
-	return list, nil
-}
-
-// byOrder returns the files that were ingested since the last comparison, in that order, and the
-// others that have documents.
-func (j *journal) byOrder() (fresh, others []*fileEntry) {
-	for _, e := range j.entries {
-		switch {
-		case e.order > 0:
-			fresh = append(fresh, e)
-		case e.Docs > 0:
-			others = append(others, e)
-		}
-	}
-	slices.SortFunc(fresh, func(a, b *fileEntry) int { return a.order - b.order })
-	slices.SortFunc(others, func(a, b *fileEntry) int { return a.key().compare(b.key()) })
-	return fresh, others
-}
-
-// compare adds to found the ids of fresh that an earlier one of them, or one of others, has too.
-// hash chooses the ids that are compared.
-func (j *journal) compare(fresh, others []*fileEntry, found pairs, hash func(id string) (h uint64, ok bool)) error {
-	last := map[uint64]*fileEntry{} // hash of an id -> the file that was ingested last with it
-	for i, e := range slices.Concat(fresh, others) {
-		ids, err := j.currentIDs(e)
-		if err != nil {
+	for _, o := range list {
+		if err := p.fail(extract.ItemError{Path: o.file.path, Warning: true, Reason: o.String()}); err != nil {
 			return err
-		}
-		for _, id := range ids {
-			h, ok := hash(id)
-			if !ok {
-				continue
-			}
-			switch file := last[h]; {
-			case i < len(fresh):
-				if file != nil && file != e {
-					found.add(e, file, id)
-				}
-				last[h] = e
-			case file != nil:
-				found.add(file, e, id)
-			}
 		}
 	}
 	return nil
 }
 
-// pairs are overlaps by their files.
-type pairs map[[2]*fileEntry]*overlap
-
-func (p pairs) add(file, other *fileEntry, id string) {
-	pair := [2]*fileEntry{file, other}
-	s := p[pair]
-	if s == nil {
-		s = &overlap{file: file, other: other}
-		p[pair] = s
+// overlaps returns the overlaps of takeovers with other files, in the order of the takeovers.
+func (j *journal) overlaps(list []takeover) (out []*overlap, err error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	by, order := map[string][]int{}, map[key]int{} // the takeovers of an id; the last one of a file, from 1
+	for i, t := range list {
+		order[t.key] = i + 1
+		for _, id := range t.ids {
+			by[id] = append(by[id], i)
+		}
 	}
-	if s.n++; len(s.ids) < shownIDs {
-		s.ids = append(s.ids, id)
+	if len(by) == 0 {
+		return nil, nil
 	}
+	for _, k := range slices.SortedFunc(maps.Keys(j.entries), key.compare) {
+		e := j.entries[k]
+		if e == nil {
+			continue
+		}
+		ids, err := j.currentIDs(e)
+		if err != nil {
+			return nil, err
+		}
+		found := map[int]*overlap{}
+		for _, id := range ids {
+			for _, i := range by[id] {
+				if order[k] > i {
+					continue // the same file, or a later one, which replaces the documents of this one
+				}
+				if found[i] == nil {
+					found[i] = &overlap{file: list[i], other: e}
+					out = append(out, found[i])
+				}
+				if found[i].n++; len(found[i].ids) < shownIDs {
+					found[i].ids = append(found[i].ids, id)
+				}
+			}
+		}
+	}
+	out = slices.DeleteFunc(out, func(o *overlap) bool {
+		other := o.other.key().file()
+		return sameFile(other, o.file.key.file()) || fileGone(other) // a file may have been read below two folders
+	})
+	slices.SortStableFunc(out, func(a, b *overlap) int { return order[a.file.key] - order[b.file.key] })
+	return out, nil
 }
 
-// list returns the overlaps of two different files that exist, in the order of ingestion.
-func (p pairs) list() []*overlap {
-	list := slices.SortedFunc(maps.Values(p), func(a, b *overlap) int {
-		return cmp.Or(a.file.order-b.file.order, a.other.key().compare(b.other.key()))
-	})
-	for _, s := range list {
-		slices.Sort(s.ids)
+// String describes the overlap as a warning about its file.
+func (o *overlap) String() string {
+	what, advice := "its document "+quoted(o.ids, 1)+" takes the place of that of the same id", "choose another id with --id-field, or another --collection"
+	if o.n > 1 {
+		what = fmt.Sprintf("%d of its documents take the place of those of the same ids (%s)", o.n, quoted(o.ids, o.n))
 	}
-	return slices.DeleteFunc(list, func(s *overlap) bool {
-		other := s.other.key().file()
-		return sameFile(other, s.file.key().file()) || fileGone(other) // a file may have been read below two folders
-	})
+	if o.other.plain && o.n == 1 && o.ids[0] == o.file.key.path {
+		advice = "give the folder above both, or another --collection"
+	}
+	return fmt.Sprintf("%s from %s; %s", what, o.other.key().file(), advice)
 }
 
 // sameFile reports whether two paths lead to one file.
@@ -220,20 +205,6 @@ func (j *journal) invalidate(k key) error {
 	return nil
 }
 
-// warnOverlaps warns of files whose documents replace those of other files.
-func (p *pipeline) warnOverlaps() error {
-	list, err := p.journal.overlaps()
-	if err != nil {
-		return err
-	}
-	for _, s := range list {
-		if err := p.fail(extract.ItemError{Path: s.file.found, Warning: true, Reason: s.String()}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // warnDuplicates warns of a file in which documents have the same id.
 func (p *pipeline) warnDuplicates(t *task) error {
 	ids, n := t.duplicates()
@@ -284,16 +255,4 @@ func quoted(ids []string, n int) string {
 		list += fmt.Sprintf(" and %d more", more)
 	}
 	return list
-}
-
-// String describes the overlap as a warning about s.file.
-func (s *overlap) String() string {
-	what, way := "its document "+quoted(s.ids, 1)+" takes the place of that of the same id", "choose another id with --id-field, or another --collection"
-	if s.n > 1 {
-		what = fmt.Sprintf("%d of its documents take the place of those of the same ids (%s)", s.n, quoted(s.ids, s.n))
-	}
-	if s.file.plain && s.other.plain {
-		way = "give the folder above both, or another --collection"
-	}
-	return fmt.Sprintf("%s from %s; %s", what, cmp.Or(s.other.found, s.other.key().file()), way)
 }

@@ -129,49 +129,45 @@ func TestEqualRows(t *testing.T) {
 // Two files with the same ids are told of, and what is found is always what a file says that is
 // there.
 func TestOverlap(t *testing.T) {
-	for _, atOnce := range []int{maxComparedIDs, 1} {
-		defer func(n int) { maxComparedIDs = n }(maxComparedIDs)
-		maxComparedIDs = atOnce
-		dir, f, to := t.TempDir(), flags{state: t.TempDir(), deleteMissing: true}, shelf{}
-		warning := func(file, what, other string) string {
-			return fmt.Sprintf("DIR/%s: warning: %s from DIR/%s; choose another id with --id-field, or another --collection", file, what, other)
-		}
-		two := `2 of its documents take the place of those of the same ids ("1", "2")`
-		step := func(name, want string, told ...string) {
-			t.Helper()
-			got, _ := ingested(t, f, to, dir)
-			slices.Sort(got)
-			if to.String() != want || !slices.Equal(got, told) {
-				t.Errorf("%s: the collection has %s, want %s\ntold %q\nwant %q", name, to, want, got, told)
-			}
-		}
-		write(t, dir+"/bills.csv", "id,text\n1,rent\n2,water\n3,gas\n")
-		write(t, dir+"/books.csv", "id,text\n1,Emma\n2,Ulysses\n")
-		step("in one run", "1=Emma 2=Ulysses 3=gas", warning("books.csv", two, "bills.csv"))
-		step("again", "1=Emma 2=Ulysses 3=gas")
-		write(t, dir+"/boats.json", `[{"id":"2","text":"Argo"}]`)
-		step("with an earlier run", "1=Emma 2=Argo 3=gas",
-			warning("boats.json", `its document "2" takes the place of that of the same id`, "bills.csv"),
-			warning("boats.json", `its document "2" takes the place of that of the same id`, "books.csv"))
-		write(t, dir+"/boats.json", `[{"id":"4","text":"Argo"}]`)
-		step("given up", "1=Emma 2=Ulysses 3=gas 4=Argo", warning("books.csv", two, "bills.csv"))
-		if err := os.Remove(dir + "/books.csv"); err != nil {
-			t.Fatal(err)
-		}
-		step("gone", "1=rent 2=water 3=gas 4=Argo")
-		write(t, dir+"/books.csv", "id,text\n2,Ulysses\n")
-		f.deleteMissing = false
-		step("back", "1=rent 2=Ulysses 3=gas 4=Argo", warning("books.csv", `its document "2" takes the place of that of the same id`, "bills.csv"))
-		if err := os.Rename(dir+"/books.csv", dir+"/literature.csv"); err != nil {
-			t.Fatal(err)
-		}
-		step("by another name", "1=rent 2=Ulysses 3=gas 4=Argo", warning("literature.csv", `its document "2" takes the place of that of the same id`, "bills.csv"))
-		if err := os.Remove(dir + "/literature.csv"); err != nil {
-			t.Fatal(err)
-		}
-		f.deleteMissing = true
-		step("gone", "1=rent 2=water 3=gas 4=Argo")
+	dir, f, to := t.TempDir(), flags{state: t.TempDir(), deleteMissing: true}, shelf{}
+	warning := func(file, what, other string) string {
+		return fmt.Sprintf("DIR/%s: warning: %s from DIR/%s; choose another id with --id-field, or another --collection", file, what, other)
 	}
+	two := `2 of its documents take the place of those of the same ids ("1", "2")`
+	step := func(name, want string, told ...string) {
+		t.Helper()
+		got, _ := ingested(t, f, to, dir)
+		slices.Sort(got)
+		if to.String() != want || !slices.Equal(got, told) {
+			t.Errorf("%s: the collection has %s, want %s\ntold %q\nwant %q", name, to, want, got, told)
+		}
+	}
+	write(t, dir+"/bills.csv", "id,text\n1,rent\n2,water\n3,gas\n")
+	write(t, dir+"/books.csv", "id,text\n1,Emma\n2,Ulysses\n")
+	step("in one run", "1=Emma 2=Ulysses 3=gas", warning("books.csv", two, "bills.csv"))
+	step("again", "1=Emma 2=Ulysses 3=gas")
+	write(t, dir+"/boats.json", `[{"id":"2","text":"Argo"}]`)
+	step("with an earlier run", "1=Emma 2=Argo 3=gas",
+		warning("boats.json", `its document "2" takes the place of that of the same id`, "bills.csv"),
+		warning("boats.json", `its document "2" takes the place of that of the same id`, "books.csv"))
+	write(t, dir+"/boats.json", `[{"id":"4","text":"Argo"}]`)
+	step("given up", "1=Emma 2=Ulysses 3=gas 4=Argo")
+	if err := os.Remove(dir + "/books.csv"); err != nil {
+		t.Fatal(err)
+	}
+	step("gone", "1=rent 2=water 3=gas 4=Argo")
+	write(t, dir+"/books.csv", "id,text\n2,Ulysses\n")
+	f.deleteMissing = false
+	step("back", "1=rent 2=Ulysses 3=gas 4=Argo", warning("books.csv", `its document "2" takes the place of that of the same id`, "bills.csv"))
+	if err := os.Rename(dir+"/books.csv", dir+"/literature.csv"); err != nil {
+		t.Fatal(err)
+	}
+	step("by another name", "1=rent 2=Ulysses 3=gas 4=Argo", warning("literature.csv", `its document "2" takes the place of that of the same id`, "bills.csv"))
+	if err := os.Remove(dir + "/literature.csv"); err != nil {
+		t.Fatal(err)
+	}
+	f.deleteMissing = true
+	step("gone", "1=rent 2=water 3=gas 4=Argo")
 }
 
 // Files are known below the folder that they were in before it was moved; what is deleted where

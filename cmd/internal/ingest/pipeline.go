@@ -56,6 +56,9 @@ type pipeline struct {
 	failures *failures
 	counts   counts
 	progress filesProgress
+
+	takeovers []takeover // since the last warnOverlaps
+	takenOver int        // ids of these
 }
 
 // task is one file on its way, or one failure of the list.
@@ -67,6 +70,8 @@ type task struct {
 	warnings   []failure  // of the sink, up to maxFailures
 	ids        []string   // of committed documents, up to maxIDs and one more
 	replaced   []bool     // of each id: whether its document replaced a different one
+	existed    []bool     // of each id: whether there was a document with it
+	before     []string   // ids that the journal had before the first batch, sorted; nil: not read yet
 	journalled int        // how many of the ids the journal has
 	docs       int        // committed documents
 	refused    bool       // the sink refused a document
@@ -410,6 +415,7 @@ func (p *pipeline) record(it item, r result) error {
 	if t.docs++; len(t.ids) <= maxIDs {
 		t.ids = append(t.ids, it.doc.id)
 		t.replaced = append(t.replaced, r.status == updated || r.status == read)
+		t.existed = append(t.existed, r.status != created)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -436,6 +442,14 @@ func (p *pipeline) addUncommitted(batch []item) (files []key, err error) {
 		}
 		if len(ids) == 0 || t.isStdin() {
 			continue
+		}
+		if t.before == nil {
+			now, left, err := p.journal.ids(t.key)
+			if err != nil {
+				return nil, err
+			}
+			t.before = append(append([]string{}, now...), left...) // not nil
+			slices.Sort(t.before)
 		}
 		if err := p.journal.addUncommitted(t.key, p.how, ids); err != nil {
 			return nil, err

@@ -255,12 +255,12 @@ func TestStoppedSummary(t *testing.T) {
 
 // Files of the same name below two roots do not push each other out unnoticed.
 func TestRivals(t *testing.T) {
-	dir, state := t.TempDir(), t.TempDir()
+	dir, state, to := t.TempDir(), t.TempDir(), shelf{}
 	write(t, dir+"/a/README.md", "words of a")
 	write(t, dir+"/b/README.md", "words of b")
 	pass := func(paths ...string) *pipeline {
 		t.Helper()
-		p := pipelineOf(t, flags{state: state, workers: 4}, &memory{})
+		p := pipelineOf(t, flags{state: state, workers: 4}, to)
 		if err := p.run(t.Context(), paths, extract.Options{}); err != nil {
 			t.Fatal(err)
 		}

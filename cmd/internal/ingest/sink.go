@@ -33,9 +33,10 @@ type document struct {
 	offset int64 // bytes of the file that were read until its end
 }
 
-// Statuses of documents: refused, replaced an earlier one, only read, in a dry run.
+// Statuses of documents: refused, new, replaced an earlier one, only read (in a dry run).
 const (
 	failed  = "error"
+	created = "created"
 	updated = "updated"
 	read    = "read"
 )
