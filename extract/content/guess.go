@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -27,7 +28,7 @@ func (g Guess) String() string {
 	if g.Confidence == 0 {
 		return fmt.Sprintf("not UTF-8; read as %s; ingest --encoding names another", g.name)
 	}
-	return fmt.Sprintf("not UTF-8; read as %s, a Guess with a confidence of %d %%; ingest --encoding names another", g.name, g.Confidence)
+	return fmt.Sprintf("not UTF-8; read as %s, a guess with a confidence of %d %%; ingest --encoding names another", g.name, g.Confidence)
 }
 
 const (
@@ -65,6 +66,9 @@ func GuessCharset(b []byte) Guess {
 		if g, ok := newGuess(r.Encoding, int(100*r.Confidence), b); ok && r.Confidence >= least && !isLatin(g, b) {
 			return g
 		}
+	}
+	if g, ok := guessAlphabet(b); ok {
+		return g
 	}
 	r, err := icu.NewTextDetector().DetectBest(b)
 	if err != nil {
@@ -131,4 +135,55 @@ func IsCharmap(name string) bool {
 	enc, err := ParseEncoding(name)
 	_, ok := enc.(*charmap.Charmap)
 	return err == nil && ok
+}
+
+// alphabets are letters beyond ASCII, by encoding and language.
+var alphabets = []struct {
+	encoding string
+	letters  []string
+}{
+	{"windows-1252", []string{"äöüß", "àâæçéèêëîïôœùûüÿ", "áéíñóúü", "áâãàçéêíóôõúü", "àèéìíîòóùú", "åäöé", "æøåéó", "áðéíóúýþæö", "áéíóúëïöüè", "àçéèíïóòúü"}},
+	{"windows-1250", central},
+	{"iso-8859-2", central},
+	{"windows-1254", []string{"çğıİöşüâîû"}},
+	{"windows-1257", []string{"ąčęėįšųūž", "āčēģīķļņšūž", "äöõüšž"}},
+	{"windows-1256", []string{"ابتثجحخدذرزسشصضطظعغفقكلمنهويىةءآأؤإئـًٌٍَُِّْپچژگ"}},
+}
+
+// central are the letters of Polish, Czech, Slovak, Hungarian, South Slavic languages and Romanian.
+var central = []string{"ąćęłńóśźż", "áčďéěíňóřšťúůýž", "áäčďéíĺľňóôŕšťúýž", "áéíóöőúüű", "čćđšž", "ăâîşţ"}
+
+// minLetters is the number of letters beyond ASCII from which their alphabet is known.
+const minLetters = 5
+
+// guessAlphabet returns the first encoding in which all letters beyond ASCII of b, and what is
+// between letters, belong to one language.
+func guessAlphabet(b []byte) (Guess, bool) {
+	for _, a := range alphabets {
+		enc, err := ParseEncoding(a.encoding)
+		if err != nil {
+			continue
+		}
+		s, _ := Decode(b, enc)
+		var marks []rune
+		last := ' '
+		for _, r := range strings.ToLower(s) {
+			if r >= utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsLetter(last) && !unicode.IsPunct(r) && !unicode.IsSpace(r)) {
+				marks = append(marks, r)
+			}
+			last = r
+		}
+		if len(marks) < minLetters {
+			continue
+		}
+		for _, letters := range a.letters {
+			if !slices.ContainsFunc(marks, func(r rune) bool { return !strings.ContainsRune(letters, r) }) {
+				if a.encoding == "windows-1252" {
+					return windows1252, true
+				}
+				return Guess{enc, a.encoding, min(50+2*len(marks), 95)}, true
+			}
+		}
+	}
+	return Guess{}, false
 }

@@ -114,7 +114,7 @@ func (r *archive) styles(dir string) map[string]paragraphStyle {
 }
 
 // usualStyle matches the names of built-in styles that matter.
-var usualStyle = regexp.MustCompile(`^(title$|heading |toc |list bullet|list number)`)
+var usualStyle = regexp.MustCompile(`^(title$|heading |toc |list bullet|list number|quote$|intense quote$|html preformatted$|source code$)`)
 
 // docxWriter writes WordprocessingML: paragraphs, headings, lists, tables, notes, comments,
 // formulas and alternative texts, but no moved or hidden text. It collects deleted text.
@@ -264,7 +264,12 @@ func (w *docxWriter) kind() content.Block {
 	case w.style == "title":
 		return content.Block{Kind: content.Heading, Level: 1}
 	case w.item:
-		return content.Block{Kind: content.Item, Level: max(w.level, 0) + 1}
+		level := content.Atoi(strings.TrimLeft(w.style, "abcdefghijklmnopqrstuvwxyz ")) // of List Bullet 2
+		return content.Block{Kind: content.Item, Level: max(w.level+1, level, 1)}
+	case strings.HasSuffix(w.style, "quote"):
+		return content.Block{Kind: content.Quote}
+	case w.style == "html preformatted", w.style == "source code":
+		return content.Block{Kind: content.Code}
 	}
 	return content.Block{}
 }

@@ -266,6 +266,7 @@ type writer struct {
 	began   bool // a line was written in this block
 	y, size float64
 	step    float64 // to the last line from the one before it
+	tabbed  bool    // the last line has cells
 }
 
 func (w *writer) block() { w.began = false }
@@ -416,17 +417,20 @@ func (w *writer) line(line []*piece) {
 		}
 	}
 	step := w.y - first.y
+	rows := len(line) > 1 && line[1].x0-line[0].x1 > 1.5*first.size
 	mark := string(rune(firstMark + min(int(10*first.size), lastMark-firstMark)))
 	switch {
 	case w.b.Len() == 0:
 		w.b.WriteString(mark)
+	case w.began && rows && w.tabbed && step < 3*first.size && math.Abs(first.size-w.size) < 0.1*first.size: // of one table
+		w.b.WriteByte('\n')
 	case !w.began, step > 1.5*max(w.size, first.size), w.step > 0 && step > 1.3*w.step && step > max(w.size, first.size), first.size > 1.2*w.size, first.size < 0.8*w.size:
 		w.b.WriteString("\n\n" + mark)
 		step = 0
 	default:
 		w.b.WriteByte('\n')
 	}
-	w.began, w.y, w.size, w.step = true, first.y, first.size, step
+	w.began, w.y, w.size, w.step, w.tabbed = true, first.y, first.size, step, rows
 	for n, p := range line {
 		if n > 0 {
 			sep := " "

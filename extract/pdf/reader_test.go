@@ -185,7 +185,7 @@ func TestAnnotations(t *testing.T) {
 	}
 	objects[3] = "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 600 800] /Resources << /Font << /F1 3 0 R >> >> /Contents 6 0 R /Annots [" + strings.Join(refs, " ") + "] >>"
 	got, err := shared.Read(context.Background(), file(objects...))
-	const want = "Name:\tAda Lovelace\n\nPIN:\t****\n\nTown:\tRome\n\nTyped over\n\nYes\n\nA remark"
+	const want = "Name:\tAda Lovelace\nPIN:\t****\nTown:\tRome\n\nTyped over\n\nYes\n\nA remark"
 	if err != nil || got.Text != want {
 		t.Errorf("got %q, %v, want %q", got.Text, err, want)
 	}

@@ -14,6 +14,7 @@ type Superscript struct {
 	Open bool // its end tag has not come
 	Note bool // it holds a link, or says that it refers to a note
 	Text content.Builder
+	link bool // the link is the element
 }
 
 // End writes the superscript that is pending, if any; next is the text behind it.

@@ -79,6 +79,7 @@ var banners = []string{"banner", "consent", "notice", "dialog", "popup", "modal"
 type tagAttrs struct {
 	lang, name, content, alt, role, class, id string
 	hidden, unseen, undisplayed               bool // unseen: aria-hidden; undisplayed: by its style
+	noteRef                                   bool // a reference to a note, without a sup element
 }
 
 func readAttrs(z *html.Tokenizer) (a tagAttrs) {
@@ -98,6 +99,8 @@ func readAttrs(z *html.Tokenizer) (a tagAttrs) {
 			a.alt = string(v)
 		case "role":
 			a.role = strings.ToLower(strings.TrimSpace(string(v)))
+		case "epub:type":
+			a.noteRef = strings.Contains(string(v), "noteref")
 		case "class":
 			a.class = string(v)
 		case "id":
@@ -307,6 +310,10 @@ func (w *writer) opens(tag atom.Atom, selfClosing bool, a *tagAttrs) {
 	case atom.A:
 		w.anchors++
 		w.sup.Note = w.sup.Note || w.sup.Open
+		if (a.noteRef || a.role == "doc-noteref") && !w.sup.Open {
+			w.sup.End(w.out, "")
+			w.sup = Superscript{Open: true, Note: true, link: true}
+		}
 	case atom.Ul, atom.Ol, atom.Menu:
 		w.lists++
 	case atom.Li:
@@ -387,6 +394,7 @@ func (w *writer) closes(tag atom.Atom) {
 		w.sup.Open = false
 	case atom.A:
 		w.anchors = max(0, w.anchors-1)
+		w.sup.Open = w.sup.Open && !w.sup.link
 	case atom.Ul, atom.Ol, atom.Menu:
 		w.lists = max(0, w.lists-1)
 		w.items = min(w.items, w.lists)
