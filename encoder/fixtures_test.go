@@ -71,7 +71,7 @@ func openStack(t *testing.T, fsys fs.FS) *stack {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := loadStack(ck, a, Float32, nil)
+	s, err := loadStack(ck, a, Float32)
 	if err != nil {
 		t.Fatal(err)
 	}

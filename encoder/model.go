@@ -302,7 +302,7 @@ func (m *Model) loadTransformer(fsys fs.FS, dir string) error {
 	var tokErr, hashErr error
 	wg.Go(func() { m.tok, tokErr = readTokenizer(fsys, dir, o, a.vocab) })
 	wg.Go(func() { m.info.SHA256, hashErr = ck.SHA256() })
-	m.stack, err = loadStack(ck, a, m.options.Precision, nil)
+	m.stack, err = loadStack(ck, a, m.options.Precision)
 	wg.Wait()
 	if err := errors.Join(tokErr, err, hashErr); err != nil {
 		return err

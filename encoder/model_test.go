@@ -84,7 +84,7 @@ func TestInt8TooWide(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := loadStack(ck, a, Int8, nil); errors.Is(err, ErrConfig) != wide {
+		if _, err := loadStack(ck, a, Int8); errors.Is(err, ErrConfig) != wide {
 			t.Errorf("%s: %v, want ErrConfig: %v", sizes, err, wide)
 		}
 	}
@@ -326,7 +326,7 @@ func TestSmoothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer ck.Close()
-	if rough.stack, err = loadStack(ck, rough.stack.architecture, Int8, nil); err != nil {
+	if rough.stack, err = loadStack(ck, rough.stack.architecture, Int8); err != nil {
 		t.Fatal(err)
 	}
 	want := encode(t, exact, EncodeOptions{}, sampleTexts...)

@@ -63,7 +63,7 @@ func addSquares(sums []float64, x []float32) {
 	}
 }
 
-// smooth measures the inputs of the layers on CalibrationTexts and reads the weights again, with
+// smooth measures the inputs of the layers on CalibrationTexts and reads the layers again, with
 // factors.
 func (m *Model) smooth(ck *safetensors.Checkpoint) error {
 	s := m.stack
@@ -85,9 +85,13 @@ func (m *Model) smooth(ck *safetensors.Checkpoint) error {
 	for _, l := range s.layers {
 		factors[l.spec.root] = &smoothing{reciprocalFactors(l.squares.qkv), reciprocalFactors(l.squares.up)}
 	}
-	var err error
-	m.stack, err = loadStack(ck, s.architecture, Int8, factors)
-	return err
+	l, err := newLoader(ck, s.architecture)
+	if err != nil {
+		return err
+	}
+	l.dry, l.precision, l.factors = false, Int8, factors
+	s.loadLayers(l)
+	return l.err
 }
 
 // reciprocalFactors returns 1/sqrt(r) for each channel, where r is its root mean square as a

@@ -46,8 +46,8 @@ type layer struct {
 }
 
 // loadStack reads the weights that a calls for. The linear layers of the blocks get the given
-// precision and the factors by the root of the layer, all else stays in float32.
-func loadStack(ck *safetensors.Checkpoint, a *architecture, p Precision, factors map[string]*smoothing) (*stack, error) {
+// precision, all else stays in float32.
+func loadStack(ck *safetensors.Checkpoint, a *architecture, p Precision) (*stack, error) {
 	const deepest = 1 << 16 // products of bytes that an int32 can sum; hidden sizes are never above it
 	if inner := a.heads * a.headSize; p == Int8 && max(a.intermediate, inner) > deepest {
 		return nil, fmt.Errorf("%w: intermediate size %d, %d attention heads of %d, with int8 at most %d and as many in all heads are possible",
@@ -65,7 +65,7 @@ func loadStack(ck *safetensors.Checkpoint, a *architecture, p Precision, factors
 	}
 	s := &stack{architecture: a, parameters: l.parameters}
 	inside := *l
-	inside.precision, inside.factors = p, factors
+	inside.precision = p
 	team(2).each(2, func(_, part int) { // in parallel: the word table of a small checkpoint is as large as its blocks
 		if part == 0 {
 			s.load(l)
