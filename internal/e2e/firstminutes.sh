@@ -10,7 +10,8 @@ if ! command -v searchd >/dev/null || ! command -v ingest >/dev/null; then
   export PATH=$dir/bin:$PATH
 fi
 unset SEARCHD_KEY SEARCHD_DATA SEARCHD_ADDR SEARCHD_SERVER XDG_DATA_HOME
-export HOME=$dir/home SEARCHD_MODELS=$dir/models
+GOCACHE=$(go env GOCACHE) GOMODCACHE=$(go env GOMODCACHE) GOFLAGS=$(go env GOFLAGS)
+export GOCACHE GOMODCACHE GOFLAGS HOME=$dir/home SEARCHD_MODELS=$dir/models
 mkdir -p "$HOME"
 cp -r testdata/notes "$HOME/notes"
 cd "$HOME"
@@ -88,7 +89,7 @@ mistake "a model that was not pulled" 'searchd models pull' searchd serve --data
 mistake "an address for everybody without a key" 'searchd keys create|--insecure' searchd serve --data "$dir/other" --addr "0.0.0.0:$((port + 1))"
 mistake "restoring over a data folder" 'already|holds|in use' searchd restore "$0" --data "$HOME/.local/share/searchd"
 step "JSON lines to the wrong route" '/documents/import' curl -sS "$api/documents" -H 'Content-Type: application/x-ndjson' --data-binary $'{"a":1}\n{"a":2}\n'
-step "a field that does not exist" 'topic' curl -sS "$api/search" -d '{"q":"x","filter":"tpoic = 1"}'
+step "a field that does not exist" 'no document has a field' curl -sS "$api/search" -d '{"q":"x","filter":"tpoic = 1"}'
 
 kill %1
 wait
