@@ -26,8 +26,8 @@ const (
 )
 
 // autoCutoff is the probability of relevance below which a document is not a match. Chosen on the
-// bundled notes and three retrieval sets, where at .04 hybrid searches keep the best right answer of
-// 94 to 100% of the queries and answer 67 to 100% of the nonsense queries with nothing. On four
+// bundled notes and three retrieval sets, where at .04 hybrid searches keep the best right answer
+// of 94 to 100% of the queries and answer 67 to 100% of the nonsense queries with nothing. On four
 // other sets it is 97 to 100% and 33 to 100%.
 const autoCutoff = 0.04
 

@@ -12,8 +12,8 @@ import (
 	"searchd/search"
 )
 
-// bundledNotes returns an engine with the bundled notes, encoded by the embedded checkpoint. Every third
-// has kind "a", every third "b".
+// bundledNotes returns an engine with the bundled notes, encoded by the embedded checkpoint. Every
+// third has kind "a", every third "b".
 func bundledNotes(t *testing.T) *search.Engine {
 	t.Helper()
 	e, err := search.Open(t.TempDir(), search.Options{})

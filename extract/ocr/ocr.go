@@ -48,8 +48,8 @@ type Engine struct {
 	layout    string // as in --psm
 }
 
-// Find looks for Tesseract and checks lang, such as "deu" or "eng+fra"; "auto" is all languages that
-// are installed, up to four.
+// Find looks for Tesseract and checks lang, such as "deu" or "eng+fra"; "auto" is all languages
+// that are installed, up to four.
 func Find(ctx context.Context, lang string) (*Engine, error) {
 	program, err := exec.LookPath("tesseract")
 	if err != nil {

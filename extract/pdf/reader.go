@@ -25,8 +25,8 @@ type Reader struct {
 	Memory  int64         // bytes that PDFium may use for one file, in whole MiB; default 768 MiB, at most 4 GiB
 	MaxText int64         // bytes of text of one file; default 16 MiB
 
-	// OCR recognises the text of a picture, here of a page without text. Default: pages without text
-	// are named in the warning.
+	// OCR recognises the text of a picture, here of a page without text. Default: pages without
+	// text are named in the warning.
 	OCR func(ctx context.Context, picture []byte) (string, error)
 
 	start   sync.Once
