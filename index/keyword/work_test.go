@@ -18,8 +18,7 @@ var updateWork = flag.Bool("update-work", false, "rewrite testdata/work.golden")
 
 // TestWork compares what searches cost, whatever the machine, with testdata/work.golden: the
 // postings read exactly; those scored, which depend a little on the order of the documents in the
-// segments, within a tenth; kilobytes allocated within a fifth and 5. -update-work rewrites it after
-// a change that means to alter them.
+// segments, within a tenth; kilobytes allocated within a fifth and 5. -update-work rewrites it.
 func TestWork(t *testing.T) {
 	x := openTemp(t, Options{Language: "standard"})
 	apply(t, x, 1, zipfEntries(rand.New(rand.NewPCG(61, 62)), 10_000)...)
