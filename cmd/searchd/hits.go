@@ -87,10 +87,20 @@ func printHits(w io.Writer, r *search.Response, st styles) {
 	for i, h := range r.Hits {
 		printHit(w, i+1, h, st)
 	}
+	if len(r.LessRelevant) > 0 {
+		fmt.Fprintf(w, "%sLess relevant (--cutoff none lists them as results):%s\n", st.dim, st.plain)
+		for _, h := range r.LessRelevant {
+			title := heading(h)
+			if id := oneLine(h.ID); id != title {
+				title += "  " + id
+			}
+			fmt.Fprintf(w, "%s    %s  %.3f%s\n", st.dim, title, h.Score, st.plain)
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(r.Facets)) {
 		printFacet(w, name, r.Facets[name])
 	}
-	if len(r.Hits) > 0 {
+	if len(r.Hits)+len(r.LessRelevant) > 0 {
 		fmt.Fprintln(w)
 	}
 	fmt.Fprintf(w, "%s%s, %.1f ms%s\n", st.dim, countHits(r), r.TookMS, st.plain)
@@ -101,6 +111,8 @@ func countHits(r *search.Response) string {
 	n, total := len(r.Hits), r.Total.Value
 	text := ""
 	switch {
+	case total == 0 && n == 0 && r.Total.Of != "all":
+		return "no results; try other words, or fewer filters"
 	case total == 0 && n == 0:
 		return "no results"
 	case r.Total.Of == "vector":

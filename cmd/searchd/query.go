@@ -65,7 +65,7 @@ type queryFlags struct {
 	engineFlags
 	server, key, collection                      string
 	mode, filter, operator, fields, facets, sort string
-	spelling                                     string
+	spelling, cutoff                             string
 	limit, open                                  int
 	alpha, diversity                             float64
 	boosts                                       []string
@@ -88,6 +88,8 @@ func (f *queryFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.facets, "facets", "", "fields whose values are counted, e.g. lang,year")
 	cmd.Flags().StringVar(&f.sort, "sort", "", "sort by fields instead of by score, e.g. year:desc,_score")
 	cmd.Flags().StringArrayVar(&f.boosts, "boost", nil, `raises or lowers hits, as JSON: '{"field": "published", "origin": "now", "scale": "30d", "weight": 0.5}'; can be given again`)
+	cmd.Flags().StringVar(&f.cutoff, "cutoff", "auto", "auto, none, or the score below which results are less relevant: not counted, and named after the others")
+	settings.Choices(cmd, "cutoff", "auto", "none")
 	cmd.Flags().IntVar(&f.limit, "limit", search.DefaultLimit, "hits")
 	cmd.Flags().Float64Var(&f.alpha, "alpha", 0, "weight of vector search, 0 to 1 (default: chosen for the query)")
 	cmd.Flags().Float64Var(&f.diversity, "diversity", 0, "0 to 1: how far hits similar to earlier ones are moved down")
@@ -124,11 +126,18 @@ func (f *queryFlags) query(cmd *cobra.Command, text string) (search.Query, error
 		}
 		q.Boosts = append(q.Boosts, b)
 	}
+	q.Cutoff = search.Cutoff(f.cutoff)
+	if !f.asJSON {
+		q.LessRelevant = lessRelevant
+	}
 	if cmd.Flags().Changed("alpha") {
 		q.Alpha = &f.alpha
 	}
 	return q, nil
 }
+
+// lessRelevant is how many results below the cutoff are named.
+const lessRelevant = 3
 
 // list splits the value of a flag at commas.
 func list(value string) []string {

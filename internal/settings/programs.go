@@ -4,7 +4,7 @@ import "strings"
 
 // OfSearchd are the settings of searchd's commands: a config file may serve it and ingest.
 var OfSearchd = strings.Fields(`addr allow-private allowed-hosts alpha base boost burst cdn classes clusters collection
-		collections config cors-origin damaged data dataset debug-addr deep dim dimensions diversity
+		collections config cors-origin cutoff damaged data dataset debug-addr deep dim dimensions diversity
 		documents drain-grace drop-damaged ef ef-construction expires explain facets fields filter
 		for format fusion hub ids insecure into json keep-old key language limit log-format m
 		max-collections max-conns max-size misspell mode model name only open operator pause pooling

@@ -62,7 +62,7 @@ func CheckDataFolder(dir string) error {
 		switch {
 		case name == storeFile:
 			return nil
-		case slices.Contains([]string{"ingest", "indexes", "snapshots", "pdfium", "lost+found"}, name), strings.HasPrefix(name, "."), strings.HasPrefix(name, storeFile):
+		case slices.Contains([]string{"ingest", "indexes", "snapshots", "pdfium", "ocr", "lost+found"}, name), strings.HasPrefix(name, "."), strings.HasPrefix(name, storeFile):
 		case foreign == "":
 			foreign = name
 		}

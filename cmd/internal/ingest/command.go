@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -18,6 +20,7 @@ import (
 	"searchd/cmd/internal/command"
 	"searchd/cmd/internal/progress"
 	"searchd/extract"
+	"searchd/extract/ocr"
 	"searchd/extract/pdf"
 	"searchd/internal/manual"
 	"searchd/internal/settings"
@@ -30,7 +33,7 @@ type flags struct {
 	name                                 string // of the command, for notices
 	data, server, key, collection, model string
 	language, synonyms                   string
-	format, encoding, html, idField      string
+	format, encoding, html, ocr, idField string
 	errorsFile, state, onError           string
 	dryRun, watch, deleteMissing, verify bool
 	followSymlinks, hidden               bool
@@ -130,6 +133,7 @@ func (f *flags) add(cmd *cobra.Command) {
 	fs.StringVar(&f.format, "format", "auto", strings.Join(formats, ", "))
 	fs.StringVar(&f.encoding, "encoding", "", "character set of texts that are not UTF-8 and declare none, such as windows-1251, koi8-r, shift_jis or big5 (default: a guess, else Windows-1252, with a warning)")
 	fs.StringVar(&f.html, "html", "main", "what is read of web pages: main, their main text without menus, teasers and footers, or full")
+	fs.StringVar(&f.ocr, "ocr", "auto", "text of pictures and scanned pages, by Tesseract: auto, if it is installed; off; or its languages, such as deu+eng")
 	fs.StringVar(&f.idField, "id-field", "", "field with the id of a record (default: _id, id, or a hash of the content)")
 	fs.StringVar(&f.errorsFile, "errors", "", "file for a JSON line per item that failed (default: errors.jsonl beside the journal)")
 	fs.StringVar(&f.onError, "on-error", "skip", "skip what fails and go on, or stop at the first failure")
@@ -146,6 +150,7 @@ func (f *flags) add(cmd *cobra.Command) {
 	settings.Choices(cmd, "format", formats...)
 	settings.Choices(cmd, "on-error", "skip", "stop")
 	settings.Choices(cmd, "html", "main", "full")
+	settings.Choices(cmd, "ocr", "auto", "off")
 	settings.Folders(cmd, "data", "state")
 }
 
@@ -184,8 +189,12 @@ func run(ctx context.Context, f flags, paths []string, stdin io.Reader, stdout, 
 	if f.rules, err = readSynonyms(f.synonyms); err != nil {
 		return err
 	}
-	o := extract.Options{Format: format, Encoding: f.encoding, WholePages: f.html == "full", IDField: f.idField, Stdin: stdin, Exclude: f.exclude(), Hidden: f.hidden, FollowSymlinks: f.followSymlinks,
-		PDF: (&pdf.Reader{Cache: pdf.CacheIn(f.writableData()), Time: f.pdfTime}).Read}
+	recognise, err := f.recogniser(ctx)
+	if err != nil {
+		return err
+	}
+	o := extract.Options{Format: format, OCR: recognise, Encoding: f.encoding, WholePages: f.html == "full", IDField: f.idField, Stdin: stdin, Exclude: f.exclude(), Hidden: f.hidden, FollowSymlinks: f.followSymlinks,
+		PDF: (&pdf.Reader{Cache: pdf.CacheIn(f.writableData()), Time: f.pdfTime, OCR: recognise}).Read}
 	var noticed sync.Map // by opening the data folder: the error that follows from it is not reported twice
 	notice := func(text string) {
 		noticed.Store(text, true)
@@ -211,6 +220,7 @@ func run(ctx context.Context, f flags, paths []string, stdin io.Reader, stdout, 
 	if f.watch || f.deleteMissing {
 		p.failures.deduplicate()
 	}
+	p.ocr = recognise != nil
 	p.display = progress.Show(stderr, p.state)
 	err = p.once(ctx, paths, o)
 	p.display.Stop()
@@ -230,6 +240,29 @@ func run(ctx context.Context, f flags, paths []string, stdin io.Reader, stdout, 
 		return command.ErrSome
 	}
 	return err
+}
+
+// recogniser returns what recognises the text of pictures, or nil for --ocr off, and for auto where
+// Tesseract is not installed.
+func (f *flags) recogniser(ctx context.Context) (func(context.Context, []byte) (string, error), error) {
+	if f.ocr == "" || f.ocr == "off" {
+		return nil, nil
+	}
+	engine, err := ocr.Find(ctx, f.ocr)
+	switch {
+	case err != nil && f.ocr == "auto":
+		return nil, nil // the summary says how to install it
+	case err != nil:
+		return nil, fmt.Errorf("--ocr: %w", err)
+	}
+	if engine.Cache = f.writableData(); engine.Cache == "" {
+		if engine.Cache, err = os.UserCacheDir(); err != nil {
+			return engine.Read, nil
+		}
+		engine.Cache = filepath.Join(engine.Cache, "searchd")
+	}
+	engine.Cache = filepath.Join(engine.Cache, "ocr")
+	return engine.Read, nil
 }
 
 // errReported is an error that was reported when the data folder was opened.

@@ -8,11 +8,13 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"searchd/cmd/internal/progress"
 	"searchd/extract"
+	"searchd/extract/content"
 	"searchd/internal/lines"
 )
 
@@ -44,6 +46,7 @@ type pipeline struct {
 	workers       int
 	how           string // the settings that decide which documents a file gives
 	verify        bool   // read files again that look unchanged
+	ocr           bool   // pictures are read
 	stop          bool   // --on-error stop
 	deleteMissing bool
 	dryRun        bool
@@ -268,7 +271,7 @@ const settled = 2 * time.Second
 // tell, the content is compared; touched reports that e now has a new time.
 func (p *pipeline) unchanged(ctx context.Context, f extract.File, e *entry, now time.Time) (same, touched bool, err error) {
 	mtime := f.Info.ModTime().UnixNano()
-	if e.How != p.how || e.Size != f.Info.Size() {
+	if e.How != p.how || e.Size != f.Info.Size() || p.ocr && slices.ContainsFunc(e.Failures, needsOCR) {
 		return false, false, nil
 	}
 	if e.Time == mtime && e.Read-e.Time >= int64(settled) {
@@ -284,6 +287,9 @@ func (p *pipeline) unchanged(ctx context.Context, f extract.File, e *entry, now 
 	e.Time, e.Read = info.ModTime().UnixNano(), now.UnixNano()
 	return true, true, nil
 }
+
+// needsOCR reports whether a file was not read fully for want of OCR.
+func needsOCR(f failure) bool { return strings.Contains(f.Reason, content.InstallOCR) }
 
 // collect takes the events of all files in order, counts failures and makes batches. A failure that
 // stops the run goes to failed; the events after it are dropped.

@@ -35,11 +35,11 @@ func TestSkipped(t *testing.T) {
 		name, documents, want string
 		f                     flags
 	}{
-		{"a run", "1 document", "       14 files skipped, of no known format: 4 .go, 3 .yaml, 2 .png, 1 .c, 1 .so, 3 other\n        1 file skipped, of binary content\n        2 files skipped, hidden: --hidden reads them, but not .git\n        1 file skipped, symbolic links: --follow-symlinks reads them", flags{data: t.TempDir()}},
-		{"dry run", "1 document", "       14 files skipped, of no known format: 4 .go, 3 .yaml, 2 .png, 1 .c, 1 .so, 3 other\n        1 file skipped, of binary content\n        2 files skipped, hidden: --hidden reads them, but not .git\n        1 file skipped, symbolic links: --follow-symlinks reads them", flags{dryRun: true}},
-		{"more", "3 documents", "       14 files skipped, of no known format: 4 .go, 3 .yaml, 2 .png, 1 .c, 1 .so, 3 other\n        1 file skipped, of binary content\n        1 file skipped, hidden: --hidden reads them, but not .git", flags{dryRun: true, hidden: true, followSymlinks: true}},
+		{"a run", "1 document", "       12 files skipped, of no known format: 4 .go, 3 .yaml, 1 .c, 1 .so, 1 .zig, 2 other\n        1 file skipped, of binary content\n        2 files skipped, hidden: --hidden reads them, but not .git\n        1 file skipped, symbolic links: --follow-symlinks reads them\n        2 files skipped, pictures: Tesseract reads them if it is installed", flags{data: t.TempDir()}},
+		{"dry run", "1 document", "       12 files skipped, of no known format: 4 .go, 3 .yaml, 1 .c, 1 .so, 1 .zig, 2 other\n        1 file skipped, of binary content\n        2 files skipped, hidden: --hidden reads them, but not .git\n        1 file skipped, symbolic links: --follow-symlinks reads them\n        2 files skipped, pictures: Tesseract reads them if it is installed", flags{dryRun: true}},
+		{"more", "3 documents", "       12 files skipped, of no known format: 4 .go, 3 .yaml, 1 .c, 1 .so, 1 .zig, 2 other\n        1 file skipped, of binary content\n        1 file skipped, hidden: --hidden reads them, but not .git\n        2 files skipped, pictures: Tesseract reads them if it is installed", flags{dryRun: true, hidden: true, followSymlinks: true}},
 	} {
-		tt.f.collection, tt.f.format, tt.f.workers, tt.f.onError, tt.f.pdfTime = "docs", "auto", 2, "skip", time.Second
+		tt.f.collection, tt.f.format, tt.f.workers, tt.f.onError, tt.f.pdfTime, tt.f.ocr = "docs", "auto", 2, "skip", time.Second, "off"
 		var stderr bytes.Buffer
 		if err := run(t.Context(), tt.f, []string{dir}, strings.NewReader(""), io.Discard, &stderr); err != nil {
 			t.Fatal(err)
