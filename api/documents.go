@@ -3,9 +3,11 @@ package api
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -219,11 +221,22 @@ func (s *Server) putDocument(w http.ResponseWriter, r *http.Request) error {
 	if doc.IfRevision, err = s.precondition(r, c, id); err != nil {
 		return err
 	}
+	unlock, err := s.lockDocument(r.Context(), c, id)
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	return s.writeDocument(w, r, c, doc)
 }
 
-// patchDocument merges the body into the stored fields. If another write comes in between, and the
-// client has set no condition, it merges again.
+// lockDocument waits until no other request puts or patches a document.
+func (s *Server) lockDocument(ctx context.Context, collection, id string) (unlock func(), err error) {
+	lock := s.documents[crc32.ChecksumIEEE([]byte(collection+"\x00"+id))%uint32(len(s.documents))]
+	return lock.leave, lock.enterEventually(ctx)
+}
+
+// patchDocument merges the body into the stored fields. Without a condition of the client's, the
+// merge is repeated if another write, of an import for example, comes between reading and writing.
 func (s *Server) patchDocument(w http.ResponseWriter, r *http.Request) error {
 	c, id := r.PathValue("collection"), r.PathValue("id")
 	patch, err := bodyOf(r, false, "application/json", "application/merge-patch+json")
@@ -238,7 +251,12 @@ func (s *Server) patchDocument(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	const attempts = 8
+	unlock, err := s.lockDocument(r.Context(), c, id)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	const attempts = 64
 	for try := 1; ; try++ {
 		doc, err := s.o.Engine.Document(r.Context(), c, id)
 		if err != nil {
@@ -253,10 +271,12 @@ func (s *Server) patchDocument(w http.ResponseWriter, r *http.Request) error {
 			at = want
 		}
 		err = s.writeDocument(w, r, c, search.Document{ID: id, Fields: merged, Blocks: keptBlocks(doc, merged), IfRevision: at})
-		if want == nil && try < attempts && errors.Is(err, search.ErrConflict) {
-			continue
+		if want != nil || !errors.Is(err, search.ErrConflict) {
+			return err
 		}
-		return err
+		if try == attempts {
+			return fmt.Errorf("%w: document %q is written faster than it can be patched", errTooManyWrites, id)
+		}
 	}
 }
 

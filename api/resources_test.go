@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"sync"
 	"testing"
 
 	"searchd/search"
@@ -130,7 +131,7 @@ func TestPatchMergesAgainAfterAnotherWrite(t *testing.T) {
 		reads++
 		hook := f.engine.Hook
 		f.engine.Hook = nil
-		f.do("PUT", "/v1/collections/docs/documents/a1", `{"title":"changed meanwhile","text":"kept"}`).want(200, nil)
+		f.do("POST", "/v1/collections/docs/documents", `{"id":"a1","title":"changed meanwhile","text":"kept"}`).want(200, nil)
 		f.engine.Hook = hook
 	})
 	f.do("PATCH", "/v1/collections/docs/documents/a1", `{"title":"patched"}`).want(200, nil)
@@ -172,6 +173,55 @@ func TestBlocks(t *testing.T) {
 			t.Errorf("%s: %s, want %s", body, got, want)
 		}
 	}
+}
+
+// TestManyWriters has 32 clients patch and put one document at once: none of them is refused, and
+// no patch is lost.
+func TestManyWriters(t *testing.T) {
+	f := newFixture(t, Options{WriteSlots: 4})
+	const path, writers = "/v1/collections/docs/documents/many", 32
+	f.do("PUT", path, `{"title":"many"}`).want(201, nil)
+	var group sync.WaitGroup
+	for n := range writers {
+		group.Go(func() {
+			for i := range 3 {
+				if a := f.do("PATCH", path, fmt.Sprintf(`{"by%d":%d}`, n, i)); a.Code != 200 {
+					t.Errorf("PATCH: %d %s", a.Code, a.Body)
+				}
+				if a := f.do("PUT", fmt.Sprint(path, n), fmt.Sprintf(`{"title":"%d"}`, i)); a.Code != 200 && a.Code != 201 {
+					t.Errorf("PUT: %d %s", a.Code, a.Body)
+				}
+			}
+		})
+	}
+	group.Wait()
+	var doc search.StoredDocument
+	f.do("GET", path, "").want(200, &doc)
+	for n := range writers {
+		if want := fmt.Sprintf(`"by%d":2`, n); !strings.Contains(string(doc.Fields), want) {
+			t.Errorf("the document lacks %s: %s", want, doc.Fields)
+		}
+	}
+	stop := make(chan struct{})
+	for range 4 { // overwrite it as fast as they can
+		group.Go(func() {
+			for i := 0; ; i++ {
+				select {
+				case <-stop:
+					return
+				default:
+					f.do("PUT", path, fmt.Sprintf(`{"title":"%d"}`, i))
+				}
+			}
+		})
+	}
+	for i := range 20 {
+		if a := f.do("PATCH", path, fmt.Sprintf(`{"n":%d}`, i)); a.Code != 200 {
+			t.Errorf("PATCH among writers: %d %s", a.Code, a.Body)
+		}
+	}
+	close(stop)
+	group.Wait()
 }
 
 func TestPostDocuments(t *testing.T) {

@@ -146,11 +146,13 @@ type Server struct {
 	answers  *idempotency
 	mcps     *mcp.Server
 	inFlight atomic.Int64 // bytes of bodies in memory
-	unsent   atomic.Int64 // bytes of answers in memory
-	local    atomic.Bool  // bound to loopback: only its names are answered
-	served   atomic.Bool  // Serve or its like was called
-	draining atomic.Bool
-	conns    atomic.Pointer[conns] // nil: not serving yet
+
+	documents [64]*gate    // by a hash of their ids: those that are being put or patched
+	unsent    atomic.Int64 // bytes of answers in memory
+	local     atomic.Bool  // bound to loopback: only its names are answered
+	served    atomic.Bool  // Serve or its like was called
+	draining  atomic.Bool
+	conns     atomic.Pointer[conns] // nil: not serving yet
 }
 
 // New returns a server for o.Engine, which the caller closes after Serve has returned.
@@ -185,11 +187,14 @@ func New(o Options) (*Server, error) {
 func (s *Server) openGates() {
 	o, cores := s.o, runtime.GOMAXPROCS(0)
 	s.searches = newGate("search", o.SearchSlots, 64*o.SearchSlots, o.SearchWait, errOverloaded)
-	s.writes = newGate("write", o.WriteSlots, 4*o.WriteSlots, 2*time.Second, errTooManyWrites)
+	s.writes = newGate("write", o.WriteSlots, 64*o.WriteSlots, 10*time.Second, errTooManyWrites)
 	s.embeds = newGate("embed", o.EmbedSlots, 4*o.EmbedSlots, 2*time.Second, errOverloaded)
 	// An answer has a vector per token. The engine does not batch these requests.
 	s.tokens = newGate("embed_all", cores, 4*cores, 2*time.Second, errOverloaded)
 	s.imports = newGate("import", 2*o.WriteSlots, 0, 0, errTooManyWrites)
+	for i := range s.documents {
+		s.documents[i] = newGate("document", 1, 0, 0, nil)
+	}
 	s.pdfs = newGate("pdf", max(1, cores/2), 0, 0, errTooManyWrites)
 }
 
