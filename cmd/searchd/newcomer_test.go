@@ -180,3 +180,30 @@ func TestGuide(t *testing.T) {
 		t.Errorf("the guide has %d lines", n)
 	}
 }
+
+// Weak results are named after the others, and not counted.
+func TestQueryCutoff(t *testing.T) {
+	data, notes := filepath.Join(t.TempDir(), "data"), t.TempDir()
+	writeFile(t, notes+"/apples.md", "# Growing apples\n\nApple trees need sun and pruning in winter.")
+	writeFile(t, notes+"/taxes.md", "# Income tax\n\nThe form is due at the end of January.")
+	if _, _, err := execute(t, "", "ingest", "--data", data, notes); err != nil {
+		t.Fatal(err)
+	}
+	query := func(args ...string) string { return mustCommand(t, append([]string{"query", "--data", data}, args...)...) }
+	if out := query("apples"); !strings.HasPrefix(out, "1  Growing apples  ") || !strings.Contains(out, "\n1 result, ") {
+		t.Errorf("a good query: %s", out)
+	}
+	if out := query("--cutoff", "0.999", "apples"); !strings.HasPrefix(out, "Less relevant (--cutoff none lists them as results):\n    Growing apples  apples.md  ") ||
+		!strings.Contains(out, "\nno results; try other words, or fewer filters, ") {
+		t.Errorf("a high cutoff: %s", out)
+	}
+	if out := query("--cutoff", "none", "--mode", "semantic", "trees in winter, forms in January"); !strings.Contains(out, "\nclosest 2, ") || strings.Contains(out, "Less relevant") {
+		t.Errorf("no cutoff: %s", out)
+	}
+	if out := query("--json", "apples"); strings.Contains(out, `"less_relevant"`) {
+		t.Errorf("JSON: %s", out)
+	}
+	if _, err := runCommand(t, "query", "--data", data, "--cutoff", "much", "apples"); err == nil || !strings.Contains(err.Error(), "cutoff") {
+		t.Errorf("a wrong cutoff: %v", err)
+	}
+}

@@ -106,7 +106,8 @@ func TestLocation(t *testing.T) {
 
 func TestCountHits(t *testing.T) {
 	for want, r := range map[string]search.Response{
-		"no results":                {},
+		"no results": {Total: search.Total{Of: "all"}},
+		"no results; try other words, or fewer filters": {Total: search.Total{Of: "union"}},
 		"1 result":                  {Hits: make([]search.Hit, 1), Total: search.Total{Value: 1, Relation: "eq", Of: "keyword"}},
 		"42 results":                {Hits: make([]search.Hit, 42), Total: search.Total{Value: 42, Relation: "eq", Of: "union"}},
 		"10 of 1,234,567 results":   {Hits: make([]search.Hit, 10), Total: search.Total{Value: 1234567, Relation: "eq", Of: "all"}},

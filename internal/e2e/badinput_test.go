@@ -47,7 +47,7 @@ func TestBadInput(t *testing.T) {
 		{"missing path", ingest(filepath.Join(dir, "nowhere")), 1, []string{"nowhere"}},
 		{"unknown format", []string{"ingest", "--data", data, "--format", "doc", dir}, 2, []string{"doc", "jsonl"}},
 		{"two sinks", []string{"ingest", "--data", data, "--server", "localhost:1", dir}, 2, []string{"--data", "--server"}},
-		{"a data folder among files", []string{"ingest", "--data", dir, dir}, 2, []string{"not a data folder", "broken.jsonl"}},
+		{"a data folder among files", []string{"ingest", "--data", dir, dir}, 2, []string{"not a data folder", "broken-model"}},
 		{"unknown collection", query("--collection", "nope", "milk"), 2, []string{"collection not found", "nope"}},
 		{"k = -1", query("--limit", "-1", "milk"), 2, []string{"limit", "got -1", "0 to 1000"}},
 		{"k = 1e9", query("--limit", "1000000000", "milk"), 2, []string{"limit", "1000000000", "0 to 1000"}},
