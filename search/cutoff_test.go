@@ -117,6 +117,51 @@ func TestCutoff(t *testing.T) {
 	})
 }
 
+// TestCutoffCatalogue: in a catalogue, a facet's count is the number of results behind it, sorted or
+// not.
+func TestCutoffCatalogue(t *testing.T) {
+	n := 400
+	if os.Getenv("LONG_TESTS") == "1" {
+		n = 5000
+	}
+	e, err := search.Open(t.TempDir(), search.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	if _, err := e.CreateCollection(t.Context(), "docs", search.Settings{}); err != nil {
+		t.Fatal(err)
+	}
+	things := []string{"running shoes", "leather boots", "wool socks", "rain jacket", "garden spade", "coffee grinder", "desk lamp", "mountain bicycle", "guitar strings", "baby blanket"}
+	colors, brands := []string{"red", "green", "blue", "black"}, []string{"Acme", "Bolt", "Corvid", "Dune", "Elm"}
+	docs := make([]search.Document, n)
+	for i := range docs {
+		thing, color, brand := things[i%len(things)], colors[i/3%len(colors)], brands[i/7%len(brands)]
+		docs[i] = doc(fmt.Sprint(i), fmt.Sprintf(`{"title":"%s %s %s no. %d","text":"A pair or piece of %s in %s, made by %s.","color":%q,"brand":%q,"price":%d}`, color, brand, thing, i, thing, color, brand, color, brand, i*37%1000))
+	}
+	put(t, e, search.Created, docs...)
+	for _, mode := range []search.Mode{search.Hybrid, search.Semantic, search.Keyword} {
+		for _, text := range []string{"shoes", "something warm for my feet", "red lamp", "gift for a musician"} {
+			for _, sort := range [][]search.SortKey{nil, {{Field: "price"}}} {
+				q := search.Query{Q: text, Mode: mode, Cutoff: search.CutoffAuto, Sort: sort, Facets: []search.Facet{{Field: "color"}, {Field: "brand"}}}
+				all, err := e.Search(t.Context(), "docs", q)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for field, counts := range all.Facets {
+					for _, v := range counts.Values {
+						q.Filter = fmt.Sprintf("%s = '%s'", field, v.Value)
+						if r, err := e.Search(t.Context(), "docs", q); err != nil || r.Total.Value != v.Count || r.Total.Relation != all.Total.Relation {
+							t.Errorf("%s %q %v: %s has %+v results, the facet of %+v says %d (%v)", mode, text, sort, q.Filter, r.Total, all.Total, v.Count, err)
+						}
+					}
+				}
+				t.Logf("%s %q: %+v, %v ms", mode, text, all.Total, all.TookMS)
+			}
+		}
+	}
+}
+
 func TestCutoffJSON(t *testing.T) {
 	for in, want := range map[string]search.Cutoff{`"auto"`: "auto", `0.25`: "0.25", `"0.25"`: "0.25", `-1e-2`: "-1e-2"} {
 		var q search.Query

@@ -156,7 +156,10 @@ func (s *search) nearest(ctx context.Context) ([]backend.PassageMatch, error) {
 		}
 		all := len(found) < k || last < s.plan.MinSimilarity
 		full := len(best) == MaxWindow || len(best) >= s.plan.Window && last < least
-		if s.nearFull = more || !all; full || all || k > 64*MaxWindow {
+		if s.nearFull = more || !all; s.allMatches() && last < least {
+			s.nearFull = len(best) == MaxWindow
+		}
+		if full || all || k > 64*MaxWindow {
 			return best, nil
 		}
 	}
