@@ -10,6 +10,7 @@ import (
 
 	"searchd/search/backend"
 	"searchd/search/fault"
+	"searchd/search/fusion"
 )
 
 // Cutoff is the score below which documents are not matches: "none" (default), "auto", or a number.
@@ -82,26 +83,14 @@ func (s *search) allMatches() bool {
 	return s.plan.autoCut && s.plan.Mode != Keyword && len(s.plan.facets)+len(s.plan.sort) > 0
 }
 
-// leastCosine returns a cosine below which no document passes the automatic cutoff by its vector
-// alone.
-func (s *search) leastCosine() float64 {
-	middle := middleHybrid
-	if s.plan.Mode == Semantic {
-		middle = middleSemantic
-	}
-	likeness := middle + math.Log(autoCutoff/(1-autoCutoff))/probabilitySlope
-	floor := s.encoding.Calibration.CosineFloor
-	return floor + (1-floor)*likeness
-}
-
 // relevance returns what gives candidates their probability of relevance: the score of a hybrid or
 // semantic search before the comparison token by token. It depends on the document and the query
 // alone, not on filters, so that a facet's count is the number of its results.
-func (s *search) relevance() fuser {
-	f := s.fuser()
-	f.fusion, f.matched = Relative, nil
+func (s *search) relevance() fusion.Scorer {
+	f := s.scorer()
+	f.Method, f.MatchShare = Relative, 0
 	if s.plan.Fusion == RRF && s.plan.Alpha == nil {
-		f.alpha = s.autoWeight()
+		f.Alpha = s.autoWeight()
 	}
 	return f
 }
@@ -113,11 +102,10 @@ func (s *search) cut(context.Context) error {
 	}
 	f, least := s.relevance(), autoCutoff
 	if s.plan.cutoff != nil {
-		f, least = s.fuser(), *s.plan.cutoff
+		f, least = s.scorer(), *s.plan.cutoff
 	}
 	passes := func(c candidate) bool {
-		f.set(&c)
-		return c.score >= least
+		return f.Score(&c.words, &c.vector) >= least
 	}
 	more := s.wordsPartial || s.selection != nil && s.selection.Partial
 	matches := make([]candidate, 0, len(s.candidates))
@@ -128,8 +116,8 @@ func (s *search) cut(context.Context) error {
 			matches = append(matches, c)
 		}
 		// The last document of a retriever tells whether those behind it could be matches.
-		more = more || s.nearFull && c.vector.rank == s.nearFound && passes(candidate{vector: c.vector}) ||
-			s.wordTotal > s.wordsFound && c.words.rank == s.wordsFound && passes(candidate{words: c.words})
+		more = more || s.nearFull && c.vector.Rank == s.nearFound && passes(candidate{vector: c.vector}) ||
+			s.wordTotal > s.wordsFound && c.words.Rank == s.wordsFound && passes(candidate{words: c.words})
 	}
 	s.candidates = matches
 	if s.total.Value, s.total.Relation = len(matches), "eq"; more {

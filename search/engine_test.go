@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -299,14 +300,47 @@ func (f *faulty) in(method string) {
 	}
 }
 
-func (f *faulty) RetrieveVectors(ctx context.Context, r backend.VectorsRequest) (backend.VectorsResponse, error) {
-	f.in("nearest")
-	return f.Backend.RetrieveVectors(ctx, r)
+func (f *faulty) RetrieveWords(ctx context.Context, r backend.WordsRequest) (backend.WordsResponse, error) {
+	f.in("words")
+	return f.Backend.RetrieveWords(ctx, r)
 }
 
 func (f *faulty) Apply(ctx context.Context, r backend.ApplyRequest) ([]backend.Outcome, error) {
 	f.in("apply")
 	return f.Backend.Apply(ctx, r)
+}
+
+// deep notes the functions of the stack when the backend is asked for the nearest vectors.
+type deep struct {
+	backend.Backend
+	calls []string
+}
+
+func (d *deep) RetrieveVectors(ctx context.Context, r backend.VectorsRequest) (backend.VectorsResponse, error) {
+	d.calls = nil
+	pcs := make([]uintptr, 64)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs)])
+	for {
+		f, more := frames.Next()
+		if d.calls = append(d.calls, f.Function); !more || strings.HasSuffix(f.Function, "Engine).Search") {
+			return d.Backend.RetrieveVectors(ctx, r)
+		}
+	}
+}
+
+// TestCallDepth: few calls lie between a search and the backend, in one goroutine.
+func TestCallDepth(t *testing.T) {
+	b, err := embedded.OpenContext(t.Context(), t.TempDir(), embedded.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &deep{Backend: b}
+	e := openWith(t, t.TempDir(), search.Options{Embedder: &fakeEmbedder{}, Backend: d})
+	put(t, e, search.Created, doc("a", `{"text":"milk"}`))
+	find(t, e, search.Query{Q: "milk"})
+	if n := len(d.calls); n == 0 || n > 6 || !strings.HasSuffix(d.calls[n-1], "Engine).Search") {
+		t.Errorf("%d calls, want at most 6: %q", n, d.calls)
+	}
 }
 
 // TestPanicOfBackend: a fault in a goroutine of the engine's own ends the request, and not the
@@ -319,9 +353,9 @@ func TestPanicOfBackend(t *testing.T) {
 	f := &faulty{Backend: b}
 	e := openWith(t, t.TempDir(), search.Options{Embedder: &fakeEmbedder{}, Backend: f})
 	put(t, e, search.Created, doc("a", `{"text":"milk"}`))
-	f.method = "nearest"
-	if _, err := e.Search(t.Context(), "docs", search.Query{Q: "milk", Mode: search.Semantic}); err == nil || !strings.Contains(err.Error(), "panic") {
-		t.Errorf("by meaning: %v", err)
+	f.method = "words"
+	if _, err := e.Search(t.Context(), "docs", search.Query{Q: "milk"}); err == nil || !strings.Contains(err.Error(), "panic") {
+		t.Errorf("a search: %v", err)
 	}
 	f.method = "apply"
 	if _, err := e.Ingest(t.Context(), "docs", []search.Document{doc("b", `{"text":"bread"}`)}); err == nil || !strings.Contains(err.Error(), "panic") {

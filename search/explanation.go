@@ -10,6 +10,7 @@ import (
 	"searchd/index/filter"
 	"searchd/search/backend"
 	"searchd/search/fault"
+	"searchd/search/fusion"
 )
 
 // Reasons why a document is not among the results of a query.
@@ -122,13 +123,12 @@ func (s *search) place(ctx context.Context, d *backend.Document, x *Explanation)
 		return s.weak[i], nil
 	}
 	c := candidate{ref: d.Ref}
-	f := s.fuser()
 	if s.plan.Mode != Semantic {
 		have, err := s.engine.backend.Fetch(ctx, backend.FetchRequest{Collection: s.collection, Refs: []backend.Ref{d.Ref}, Words: &s.plan.words, Scores: true})
 		if err != nil {
 			return c, err
 		}
-		c.words = leg{score: have.Scores[0], known: true}
+		c.words = fusion.Retrieved{Score: have.Scores[0], Known: true}
 	}
 	if s.plan.Mode != Keyword {
 		have, err := s.engine.backend.Fetch(ctx, backend.FetchRequest{Collection: s.collection, Refs: []backend.Ref{d.Ref}, Vector: s.vector})
@@ -136,9 +136,9 @@ func (s *search) place(ctx context.Context, d *backend.Document, x *Explanation)
 			return c, err
 		}
 		if cosines := have.Cosines[0]; len(cosines) > 0 {
-			c.vector = bestLeg(cosines)
-			c.best = slices.Index(cosines, c.vector.score)
-			if s.matched != nil {
+			c.vector = bestRetrieved(cosines)
+			c.best = slices.Index(cosines, c.vector.Score)
+			if s.matchShare > 0 {
 				one := []candidate{c}
 				if err := s.compare(ctx, one); err != nil {
 					return c, err
@@ -147,7 +147,7 @@ func (s *search) place(ctx context.Context, d *backend.Document, x *Explanation)
 			}
 		}
 	}
-	f.set(&c)
+	c.setScore(s.scorer())
 	if len(s.plan.boosts) > 0 {
 		one := []candidate{c}
 		if err := s.weigh(ctx, one); err != nil {
@@ -172,11 +172,11 @@ func (s *search) reason(c candidate, d *backend.Document) string {
 	switch {
 	case s.selection != nil && !s.selection.Contains(d.Ref):
 		return ReasonText
-	case s.plan.Mode == Keyword && c.words.score == 0:
+	case s.plan.Mode == Keyword && c.words.Score == 0:
 		return ReasonWords
-	case len(d.Passages) == 0 && c.words.score == 0:
+	case len(d.Passages) == 0 && c.words.Score == 0:
 		return ReasonPassages
-	case s.plan.Mode == Semantic && c.vector.score < s.plan.MinSimilarity:
+	case s.plan.Mode == Semantic && c.vector.Score < s.plan.MinSimilarity:
 		return ReasonSimilarity
 	case s.collapsed[d.Ref]:
 		return ReasonGroup

@@ -71,7 +71,7 @@ func (s *search) hit(ctx context.Context, c candidate, d *backend.Document, cosi
 	if err != nil {
 		return h, err
 	}
-	if h.Document, err = returned(d.Fields, s.plan.ReturnFields, s.plan.OmitFields); err != nil {
+	if h.Document, err = mapping.Project(d.Fields, s.plan.ReturnFields, s.plan.OmitFields); err != nil {
 		return h, err
 	}
 	texts := highlight.PassagesOf(parts, d)
@@ -129,7 +129,7 @@ func (s *search) shower(ctx context.Context) (out shower, err error) {
 	case s.plan.Alpha != nil:
 		alpha = *s.plan.Alpha
 	}
-	out.chooser = highlight.Chooser{Phrases: highlight.Phrases(s.analysis, s.plan.text.Phrases), Terms: s.wordTerms, Alpha: alpha, Likeness: s.fuser().likeness}
+	out.chooser = highlight.Chooser{Phrases: highlight.Phrases(s.analysis, s.plan.text.Phrases), Terms: s.wordTerms, Alpha: alpha, Likeness: s.scorer().Likeness}
 	byWords := s.plan.Mode != Semantic || len(out.chooser.Phrases) > 0
 	if !byWords && !s.plan.highlight {
 		return out, nil
@@ -211,15 +211,15 @@ func (s *search) explain(ctx context.Context, c candidate) (*Explain, error) {
 		if err != nil {
 			return nil, err
 		}
-		e.Keyword = &KeywordExplain{Rank: c.words.rank, Score: c.words.score, Ceiling: s.wordCeiling, Norm: c.words.norm, Terms: make([]TermExplain, len(terms))}
+		e.Keyword = &KeywordExplain{Rank: c.words.Rank, Score: c.words.Score, Ceiling: s.wordCeiling, Norm: c.words.Norm, Terms: make([]TermExplain, len(terms))}
 		for i, t := range terms {
 			e.Keyword.Terms[i] = TermExplain(t)
 		}
 	}
-	if s.plan.Mode != Keyword && c.vector.known {
-		e.Vector = &VectorExplain{Rank: c.vector.rank, Cosine: c.vector.score, Mean: s.spread.Mean, Deviation: s.spread.Deviation, Match: c.vector.match, Norm: c.vector.norm}
-		if s.matched != nil {
-			similarity := s.fuser().similarity(c.vector)
+	if s.plan.Mode != Keyword && c.vector.Known {
+		e.Vector = &VectorExplain{Rank: c.vector.Rank, Cosine: c.vector.Score, Mean: s.spread.Mean, Deviation: s.spread.Deviation, Match: c.vector.Match, Norm: c.vector.Norm}
+		if s.matchShare > 0 {
+			similarity := s.scorer().Similarity(c.vector)
 			e.Vector.Similarity = &similarity
 		}
 	}

@@ -19,12 +19,6 @@ const (
 	matchWeight = 5
 )
 
-// matched is what the comparison token by token says of a query.
-type matched struct {
-	share float64 // of the similarity
-	least float64 // of the candidates that were compared
-}
-
 // matches reports whether the query is compared token by token. A hybrid search is not: its words
 // say the same.
 func (s *search) matches() bool {
@@ -43,16 +37,16 @@ func (s *search) match(ctx context.Context) error {
 	}
 	least := math.Inf(1)
 	for _, c := range first {
-		if c.vector.match != nil {
-			least = min(least, *c.vector.match)
+		if c.vector.Match != nil {
+			least = min(least, *c.vector.Match)
 		}
 	}
 	if math.IsInf(least, 1) {
 		return nil
 	}
 	weight := matchWeight * s.spread.Deviation
-	s.matched = &matched{share: weight / (1 + weight), least: least}
-	s.fuser().rank(s.candidates)
+	s.matchShare, s.leastMatch = weight/(1+weight), least
+	s.rank()
 	return nil
 }
 
@@ -74,7 +68,7 @@ func (s *search) compare(ctx context.Context, cs []candidate) error {
 	}
 	for i, match := range query.Match(texts) {
 		if there[i] {
-			cs[i].vector.match = &match
+			cs[i].vector.Match = &match
 		}
 	}
 	return nil
@@ -117,7 +111,7 @@ func (s *search) passageNames(ctx context.Context, cs []candidate) (passages []b
 	var unknown []backend.PassageRef
 	var places []int
 	for i, c := range cs {
-		if passages[i] = (backend.PassageRef{Ref: c.ref, Ordinal: c.best}); c.vector.known {
+		if passages[i] = (backend.PassageRef{Ref: c.ref, Ordinal: c.best}); c.vector.Known {
 			unknown, places = append(unknown, passages[i]), append(places, i)
 		}
 	}

@@ -229,3 +229,24 @@ func (p *plan) checkWords(wrong *fault.Fields) {
 		*wrong = append(*wrong, err.(*FieldError))
 	}
 }
+
+// MaxReturnFields is the most names of fields to return, and of those to omit, of one query.
+const MaxReturnFields = 100
+
+// checkReturned reads the names of the fields to return and of those to omit.
+func (p *plan) checkReturned(wrong *fault.Fields) {
+	checkNames("return_fields", p.ReturnFields, wrong)
+	checkNames("omit_fields", p.OmitFields, wrong)
+}
+
+func checkNames(member string, names []string, wrong *fault.Fields) {
+	if len(names) > MaxReturnFields {
+		wrong.Add(member, len(names), fmt.Sprintf("at most %d names", MaxReturnFields))
+		return
+	}
+	for i, name := range names {
+		if name == "" || !utf8.ValidString(name) {
+			wrong.Add(fmt.Sprintf("%s[%d]", member, i), name, "the name of a field, nested ones joined with dots")
+		}
+	}
+}

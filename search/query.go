@@ -2,27 +2,28 @@ package search
 
 import (
 	"encoding/json"
+	"searchd/search/fusion"
 	"searchd/search/querytext"
 	"time"
 )
 
-// Mode says which legs of the search run.
-type Mode string
+// Mode names the retrievers of a search.
+type Mode = fusion.Mode
 
 // The modes. The empty Mode is Hybrid.
 const (
-	Hybrid   Mode = "hybrid"   // both legs, fused
-	Semantic Mode = "semantic" // nearest passages only
-	Keyword  Mode = "keyword"  // BM25 only
+	Hybrid   = fusion.Hybrid
+	Semantic = fusion.Semantic
+	Keyword  = fusion.Keyword
 )
 
-// Fusion says how the two legs of a hybrid search become one score.
-type Fusion string
+// Fusion is the way in which a hybrid search makes one score of two.
+type Fusion = fusion.Method
 
 // The fusions. The empty Fusion is Relative.
 const (
-	Relative Fusion = "relative" // the evidence of both, alpha·vector' + (1-alpha)·words', as a probability
-	RRF      Fusion = "rrf"      // reciprocal rank fusion, k = 60
+	Relative = fusion.Relative
+	RRF      = fusion.RRF
 )
 
 // Limits of a [Query].

@@ -4,8 +4,12 @@ import (
 	"context"
 	"math"
 	"searchd/search/backend"
+	"searchd/search/fault"
+	"searchd/search/fusion"
 	"slices"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // embedShare is the part of the time that is left which encoding the query of a hybrid search may
@@ -70,21 +74,28 @@ func (s *search) find(ctx context.Context) error {
 	if s.allMatches() {
 		limit = MaxWindow
 	}
-	err := sideBySide(func() (err error) {
-		if s.plan.Mode != Semantic {
+	var byWords errgroup.Group
+	if s.plan.Mode != Semantic {
+		byWords.Go(func() error {
 			defer s.time("keyword", time.Now())
-			words, err = s.engine.backend.RetrieveWords(ctx, backend.WordsRequest{
-				Collection: s.collection, Words: s.plan.words, Limit: limit, Selection: s.selection, All: len(s.plan.facets)+len(s.plan.sort) > 0 || s.plan.Group != "",
+			return fault.Protect(func() (err error) {
+				words, err = s.engine.backend.RetrieveWords(ctx, backend.WordsRequest{
+					Collection: s.collection, Words: s.plan.words, Limit: limit, Selection: s.selection, All: len(s.plan.facets)+len(s.plan.sort) > 0 || s.plan.Group != "",
+				})
+				return err
 			})
-		}
+		})
+	}
+	defer byWords.Wait() // if the vector search panics
+	var err error
+	if s.plan.Mode != Keyword {
+		began := time.Now()
+		near, err = s.nearest(ctx)
+		s.time("vector", began)
+	}
+	if err := byWords.Wait(); err != nil {
 		return err
-	}, func() (err error) {
-		if s.plan.Mode != Keyword {
-			defer s.time("vector", time.Now())
-			near, err = s.nearest(ctx)
-		}
-		return err
-	})
+	}
 	if err != nil {
 		return err
 	}
@@ -93,11 +104,11 @@ func (s *search) find(ctx context.Context) error {
 	s.byRef = make(map[backend.Ref]int, len(words.Matches)+len(near))
 	s.candidates = make([]candidate, 0, len(words.Matches)+len(near))
 	for i, m := range words.Matches {
-		s.candidate(m.Ref).words = leg{rank: i + 1, score: m.Score, known: true}
+		s.candidate(m.Ref).words = fusion.Retrieved{Rank: i + 1, Score: m.Score, Known: true}
 	}
 	for i, m := range near {
 		c := s.candidate(m.Ref)
-		c.vector, c.best = leg{rank: i + 1, score: m.Cosine, known: true}, m.Ordinal
+		c.vector, c.best = fusion.Retrieved{Rank: i + 1, Score: m.Cosine, Known: true}, m.Ordinal
 	}
 	return nil
 }
@@ -128,7 +139,7 @@ func (s *search) nearest(ctx context.Context) ([]backend.PassageMatch, error) {
 	}
 	least := math.Inf(1) // documents of a larger cosine are found beyond the window, too
 	if s.allMatches() {
-		least = s.leastCosine()
+		least = s.scorer().CosineOf(autoCutoff)
 	}
 	for k := s.plan.firstPassages(); ; k *= 2 {
 		have, err := s.engine.backend.RetrieveVectors(ctx, backend.VectorsRequest{Collection: s.collection, Vector: s.vector, Limit: k, Selection: s.selection})
@@ -175,10 +186,10 @@ func (s *search) fill(ctx context.Context) error {
 	}
 	var noWords, noVector []backend.Ref
 	for _, c := range s.candidates {
-		if !c.words.known {
+		if !c.words.Known {
 			noWords = append(noWords, c.ref)
 		}
-		if !c.vector.known {
+		if !c.vector.Known {
 			noVector = append(noVector, c.ref)
 		}
 	}
@@ -188,7 +199,7 @@ func (s *search) fill(ctx context.Context) error {
 			return err
 		}
 		for i, ref := range noWords {
-			s.candidate(ref).words = leg{score: have.Scores[i], known: true}
+			s.candidate(ref).words = fusion.Retrieved{Score: have.Scores[i], Known: true}
 		}
 	}
 	if len(noVector) == 0 {
@@ -201,12 +212,14 @@ func (s *search) fill(ctx context.Context) error {
 	for i, ref := range noVector {
 		if cosines := have.Cosines[i]; len(cosines) > 0 {
 			c := s.candidate(ref)
-			c.vector = bestLeg(cosines)
-			c.best = slices.Index(cosines, c.vector.score)
+			c.vector = bestRetrieved(cosines)
+			c.best = slices.Index(cosines, c.vector.Score)
 		}
 	}
 	return nil
 }
 
-// bestLeg is the vector leg of a document that it did not find: the largest cosine of its passages.
-func bestLeg(cosines []float64) leg { return leg{score: slices.Max(cosines), known: true} }
+// bestRetrieved is the vector leg of a document that it did not find: the largest cosine of its passages.
+func bestRetrieved(cosines []float64) fusion.Retrieved {
+	return fusion.Retrieved{Score: slices.Max(cosines), Known: true}
+}

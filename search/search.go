@@ -187,7 +187,8 @@ type search struct {
 	wordSet      *backend.Selection   // all documents that match by words, where facets or a sort need them; without a query all that pass the filter
 	spread       backend.Spread       // of the query's cosines with the collection
 	alpha        float64              // weight of the vector retriever
-	matched      *matched             // nil: no candidate was compared token by token
+	matchShare   float64              // of the comparison token by token in the similarity; 0: there was none
+	leastMatch   float64              // of the candidates that were compared
 	wordsPartial bool                 // the keyword index is being filled
 	best         float64              // cosine of the nearest passage of the collection, where a filter may hide it and the cutoff needs it; else -Inf
 	weak         []candidate          // below the cutoff
@@ -280,10 +281,6 @@ func (s *search) meaningful(ctx context.Context, phrases []string) (kept []strin
 	return kept, nil
 }
 
-func (s *search) fuser() fuser {
-	return fuser{s.plan.Mode, s.plan.Fusion, s.alpha, s.wordCeiling, s.encoding.Calibration.CosineFloor, s.plan.given, s.matched}
-}
-
 // loosePhrases puts documents that have a phrase only in other forms of its words behind all
 // others, with scores that are not above theirs.
 func (s *search) loosePhrases(context.Context) error {
@@ -323,7 +320,7 @@ func (s *search) loosePhrases(context.Context) error {
 func (s *search) fuse(context.Context) error {
 	p := s.plan
 	s.alpha = s.weight()
-	s.fuser().rank(s.candidates)
+	s.rank()
 	switch p.Mode {
 	case Keyword:
 		s.total = Total{Value: s.wordTotal, Relation: "eq", Of: "keyword"}
@@ -332,7 +329,7 @@ func (s *search) fuse(context.Context) error {
 	default:
 		s.total = Total{Value: s.wordTotal, Relation: "eq", Of: "union"}
 		for i := range s.candidates {
-			if s.candidates[i].words.score == 0 {
+			if s.candidates[i].words.Score == 0 {
 				s.total.Value++
 			}
 		}

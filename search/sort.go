@@ -10,6 +10,7 @@ import (
 
 	"searchd/search/backend"
 	"searchd/search/fault"
+	"searchd/search/fusion"
 )
 
 // MaxSortKeys is the most keys of one query.
@@ -152,9 +153,9 @@ func (s *search) score(ctx context.Context, refs []backend.Ref) error {
 		by[ref] = have.Scores[i]
 	}
 	for i := range s.candidates {
-		if c := &s.candidates[i]; !c.words.known {
-			c.words = leg{score: by[c.ref], known: true}
-			s.fuser().set(c)
+		if c := &s.candidates[i]; !c.words.Known {
+			c.words = fusion.Retrieved{Score: by[c.ref], Known: true}
+			c.setScore(s.scorer())
 		}
 	}
 	return nil

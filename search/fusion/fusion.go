@@ -1,0 +1,161 @@
+// Package fusion makes one score of the scores of keyword and vector search.
+package fusion
+
+import "math"
+
+// Mode names the retrievers of a search.
+type Mode string
+
+// The modes.
+const (
+	Hybrid   Mode = "hybrid"   // both retrievers, fused
+	Semantic Mode = "semantic" // nearest passages only
+	Keyword  Mode = "keyword"  // BM25 only
+)
+
+// Method is the way in which a hybrid search makes one score of two.
+type Method string
+
+// The methods.
+const (
+	Relative Method = "relative" // the evidence of both, alpha·vector' + (1-alpha)·words', as a probability
+	RRF      Method = "rrf"      // reciprocal rank fusion, k = 60
+)
+
+// rrfK is the constant of reciprocal rank fusion (Cormack, Clarke and Büttcher 2009).
+const rrfK = 60
+
+// The probability that a document is relevant is the logistic function of its evidence. Fitted to
+// the first results of eleven retrieval sets with two models: .5 and above is more likely relevant
+// than not. The middle is higher in semantic mode, where likeness is the only evidence.
+const (
+	slope          = 9
+	middleHybrid   = 0.5
+	middleSemantic = 0.6
+)
+
+// Retrieved is the score of a document by one retriever.
+type Retrieved struct {
+	Rank  int     // from 1 among the retriever's own hits; 0 if the score was computed afterwards
+	Score float64 // BM25, or the cosine of the best passage
+	Norm  float64 // score in [0,1], set by [Scorer.Score]
+	Known bool    // false: the retriever did not run, or the document is gone or has no passage
+
+	Match *float64 // of vector search: the comparison token by token; nil if there was none
+}
+
+// Scorer scores the documents of one query.
+type Scorer struct {
+	Mode       Mode
+	Method     Method
+	Alpha      float64 // weight of vector search
+	Ceiling    float64 // a BM25 that no document can exceed for the query
+	Floor      float64 // cosine of unrelated texts
+	RawCosine  bool    // the score is the cosine itself, as documents are compared with a document
+	MatchShare float64 // weight of the comparison token by token in the similarity
+	LeastMatch float64 // stands for the match of a document that was not compared
+}
+
+// Score returns the score of a document and sets its norms.
+//
+// Relative: the probability of relevance of the evidence alpha·vector' + (1-alpha)·words', where
+// words' is the share of the query's BM25 ceiling and vector' the position of the similarity between
+// that of unrelated texts and 1. Neither depends on the other results.
+//
+// RRF: alpha/(60+rank) + (1-alpha)/(60+rank), doubled, so that alpha 0.5 gives the published form; a
+// document that a retriever did not find gets nothing from it.
+func (s Scorer) Score(words, vector *Retrieved) float64 {
+	if words.Norm = 0; s.Ceiling > 0 {
+		words.Norm = min(1, words.Score/s.Ceiling)
+	}
+	if vector.Norm = 0; vector.Known {
+		vector.Norm = s.Likeness(s.Similarity(*vector))
+	}
+	switch {
+	case s.RawCosine:
+		return vector.Score
+	case s.Mode == Semantic:
+		return probability(vector.Norm, middleSemantic)
+	case s.Mode == Keyword:
+		return words.Score
+	case s.Method == RRF:
+		return 2 * (s.Alpha*reciprocal(vector.Rank) + (1-s.Alpha)*reciprocal(words.Rank))
+	}
+	return probability(s.Alpha*vector.Norm+(1-s.Alpha)*words.Norm, middleHybrid)
+}
+
+// Similarity is the cosine or, where texts were compared token by token, its mean with the match.
+func (s Scorer) Similarity(r Retrieved) float64 {
+	if s.MatchShare == 0 {
+		return r.Score
+	}
+	match := s.LeastMatch
+	if r.Match != nil {
+		match = *r.Match
+	}
+	return (1-s.MatchShare)*r.Score + s.MatchShare*match
+}
+
+// Likeness maps a similarity to its position between that of unrelated texts and 1. It may be
+// negative.
+func (s Scorer) Likeness(similarity float64) float64 {
+	return (similarity - s.Floor) / (1 - s.Floor)
+}
+
+// CosineOf returns the least cosine that can have a probability of relevance by itself.
+func (s Scorer) CosineOf(p float64) float64 {
+	middle := middleHybrid
+	if s.Mode == Semantic {
+		middle = middleSemantic
+	}
+	return s.Floor + (1-s.Floor)*(middle+math.Log(p/(1-p))/slope)
+}
+
+// probability is the logistic function of evidence.
+func probability(evidence, middle float64) float64 {
+	return 1 / (1 + math.Exp(-slope*(evidence-middle)))
+}
+
+func reciprocal(rank int) float64 {
+	if rank == 0 {
+		return 0
+	}
+	return 1 / float64(rrfK+rank)
+}
+
+// trust returns the factors of both kinds of evidence, by the number of terms of the query: the
+// vector of a word or two is uncertain, and the words of a long query are not independent. Both are
+// about 1 for five to ten terms. Measured on eleven retrieval sets with two models; other shapes are
+// within .003.
+func trust(terms int) (vector, words float64) {
+	n := float64(max(1, terms))
+	return 1.2 * n / (n + 2), 1 / (1 + n/20)
+}
+
+// Query is what the weight of vector search follows from.
+type Query struct {
+	Best            float64 // the largest cosine
+	Mean, Deviation float64 // of the query's cosines with the collection
+	Terms           int     // different terms of the query
+}
+
+// Weight returns the weight of vector search for one query.
+//
+// BM25 is a log-odds. A cosine becomes one when it is standardised, z = (cosine - mean) / deviation
+// over the collection: of two normal distributions whose means are d deviations apart, z is d·z +
+// const of evidence. The query's own best passage estimates d. So the evidence for a document is
+// BM25 + d·(cosine - mean)/deviation, each times its [trust]. One unit of each norm is then worth
+// the ceiling for the words and d·(1 - floor)/deviation for the cosine, and the weight is the second
+// one's share of both.
+func (s Scorer) Weight(q Query) float64 {
+	if !(q.Deviation > 0) {
+		return 0.5
+	}
+	ofVector, ofWords := trust(q.Terms)
+	d := max(0, (q.Best-q.Mean)/q.Deviation)
+	vector, words := ofVector*d*(1-s.Floor)/q.Deviation, ofWords*s.Ceiling
+	if !(vector+words > 0) {
+		return 0.5
+	}
+	return vector / (vector + words)
+}
