@@ -219,7 +219,8 @@ func (s *search) fill(ctx context.Context) error {
 	return nil
 }
 
-// bestRetrieved is the vector leg of a document that it did not find: the largest cosine of its passages.
+// bestRetrieved is the vector score of a document that vector search did not find: the largest
+// cosine of its passages.
 func bestRetrieved(cosines []float64) fusion.Retrieved {
 	return fusion.Retrieved{Score: slices.Max(cosines), Known: true}
 }

@@ -45,6 +45,7 @@ var closets = map[string]struct {
 	"search/passage":    {nil, "cutting texts is of use without an index, a checkpoint or an engine"},
 	"search/catalog":    {[]string{"search/backend", "search/fault"}, "what a name means is decided without documents, queries and checkpoints"},
 	"search/projection": {[]string{"search/backend", "search/fault", "search/mapping", "search/passage", "internal/simd"}, "a map shows stored vectors; the engine encodes its query"},
+	"search/fusion":     {nil, "fusion is arithmetic"},
 	"search/highlight":  {[]string{"search/backend", "search/mapping", "search/passage", "search/querytext", "index/keyword"}, "marking texts needs terms and passages, not the engine"},
 	"search/querytext":  {[]string{"search/backend", "search/mapping", "search/passage", "index/keyword", "internal/edits"}, "reading a query needs the dictionary of terms, not the engine"},
 	"search/settings":   {[]string{"search/backend", "search/fault", "search/mapping", "index"}, "settings are checked without documents, queries and checkpoints"},

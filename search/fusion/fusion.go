@@ -125,8 +125,8 @@ func reciprocal(rank int) float64 {
 
 // trust returns the factors of both kinds of evidence, by the number of terms of the query: the
 // vector of a word or two is uncertain, and the words of a long query are not independent. Both are
-// about 1 for five to ten terms. Measured on eleven retrieval sets with two models; other shapes are
-// within .003.
+// about 1 for five to ten terms. Measured on eleven retrieval sets with two models; other shapes
+// are within .003.
 func trust(terms int) (vector, words float64) {
 	n := float64(max(1, terms))
 	return 1.2 * n / (n + 2), 1 / (1 + n/20)

@@ -30,8 +30,8 @@ func Project(doc json.RawMessage, names, omit []string) (json.RawMessage, error)
 	return bytes.TrimRight(b.Bytes(), "\n"), nil
 }
 
-// project returns the members of an object that names lead to, all if names is nil, without those of
-// omit. prefix is the path of the object with a dot, or empty.
+// project returns the members of an object that names lead to, all if names is nil, without those
+// of omit. prefix is the path of the object with a dot, or empty.
 func project(object json.RawMessage, prefix string, names, omit []string) (map[string]any, error) {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(object, &members); err != nil {
