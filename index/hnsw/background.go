@@ -24,12 +24,12 @@ type background struct {
 type running struct {
 	stop  context.CancelFunc
 	done  chan struct{}
-	again bool // it was asked for while it ran
+	again bool // requested again while running
 }
 
-// start runs do in a goroutine of its own, unless the graph is closed. A job that is running
-// already is run once more behind that: it may have looked before what it is asked for now. It
-// returns what says that the job is done; nil after Close.
+// start runs do in its own goroutine, unless the graph is closed. A running job is run once more,
+// as it may have missed the reason for this call. The channel returned is closed when the job is
+// done; it is nil after Close.
 func (g *Graph) start(j job, do func(ctx context.Context)) <-chan struct{} {
 	b := &g.background
 	b.Lock()
@@ -67,7 +67,7 @@ func (g *Graph) Busy() bool {
 	return g.background.running != [jobs]*running{}
 }
 
-// Wait returns when nothing runs in the background any more.
+// Wait returns when no background job is running.
 func (g *Graph) Wait() {
 	for {
 		var r *running
@@ -85,9 +85,8 @@ func (g *Graph) Wait() {
 	}
 }
 
-// Close stops what runs in the background, waits for its end, and lets nothing begin there any
-// more. The graph can still be used, but for what a source that is gone would have to answer.
-// Needed before a source is closed; without one, a graph may simply be forgotten.
+// Close stops the background jobs, waits for them, and starts no more. Call it before the source is
+// closed; a graph without one need not be closed. Calls that need no source still work.
 func (g *Graph) Close() {
 	g.background.Lock()
 	g.background.closed = true

@@ -6,7 +6,7 @@ import (
 )
 
 // AddBatch inserts vectors under ids with the given number of goroutines; 0 or less: GOMAXPROCS.
-// The graph that comes out is the same for any number.
+// The resulting graph is the same for any number.
 //
 // Vectors go in by steps: each step searches the graph as the step before left it, with as many
 // goroutines as there are, and measures its own vectors against one another, so that they can
@@ -73,7 +73,7 @@ func (b *batch) step(ids []uint32, vectors [][]float32) (int, error) {
 	defer g.mu.Unlock()
 	c := g.core.Load()
 	if c.next == 0 && uint32(len(ids)) > c.first {
-		// Nothing is in yet: one segment for all that is about to come.
+		// The graph is empty: one segment for all vectors of the batch.
 		c = newCore(&g.o, uint32(len(ids)))
 		g.core.Store(c)
 	}
@@ -113,7 +113,7 @@ func (b *batch) allocate(c *core, ids []uint32, vectors [][]float32) (taken, n i
 		p.id, p.node, p.level = id, c.next, b.g.o.levelOf(id)
 		c.allocate(s, p)
 		b.g.mu.journal.note(id, p.node)
-		c.ids.set(id, p.node) // an id that comes twice in one step must be seen
+		c.ids.set(id, p.node) // so that a duplicate in the same step is found
 		n++
 	}
 	return taken, n, nil

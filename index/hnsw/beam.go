@@ -35,7 +35,7 @@ func keyDistance(k key) float32 {
 // either.
 type beam struct {
 	keys  []key
-	width int // no more than width keys are kept
+	width int // largest length of keys
 }
 
 func (b *beam) reset(width int) { b.keys, b.width = b.keys[:0], width }
@@ -73,9 +73,8 @@ func (b *beam) insert(k key) int {
 	return lo
 }
 
-// collect takes a key that is below bound, what worst was last, and returns the bound that the next
-// must be below. A scan, which meets keys in no order, need not know the place of each: it
-// collects, and the beam is in no order, and has up to twice its width, until settle.
+// collect adds a key below bound, the last result of worst or collect, and returns the next bound.
+// A scan uses it in place of insert: the beam is unsorted and up to twice its width until settle.
 func (b *beam) collect(k, bound key) key {
 	if b.keys = append(b.keys, k); len(b.keys) < 2*b.width {
 		return bound
@@ -83,7 +82,7 @@ func (b *beam) collect(k, bound key) key {
 	return b.settle()
 }
 
-// settle puts what was collected in order, drops what is too far away, and returns worst.
+// settle sorts the collected keys, drops those beyond the width, and returns worst.
 func (b *beam) settle() key {
 	slices.Sort(b.keys)
 	b.keys = b.keys[:min(len(b.keys), b.width)]

@@ -22,7 +22,7 @@ type BenchOptions struct {
 	Ef             []int        // beam widths to search with; 0: the calibrated one, whose search for it counts as building
 	Quantize       Quantization // QuantizeInt8: codes in memory, and Base measures the best again
 	Threads        int          // goroutines that build and search; 0: one
-	Built          func(n int)  // called with the vectors that the graph has, after each batch; nil: nobody asks
+	Built          func(n int)  // called after each batch with the number of vectors in the graph; may be nil
 }
 
 // BenchResult is what a measurement found.

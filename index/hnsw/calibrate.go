@@ -10,13 +10,12 @@ import (
 
 // calibration holds the beam widths that reach a recall.
 //
-// They are found by asking questions and comparing with a scan. A stored vector is an easy
-// question, its neighbors are near and linked to each other, though the walk passes the vector
-// itself by, whose links are the answer. What people ask lies between the texts rather than among
-// them: a short query has its nearest passages at cosines of 0.4 to 0.6, where a passage has them
-// at 0.8. So the width for ten results is also measured with the means of three stored vectors,
-// which lie about as far off, and these may miss half as much: they stand for questions that they
-// are not.
+// They are found by comparing searches with scans. Stored vectors are easy queries, as their
+// neighbors are near and linked to each other, although the walk ignores the vector itself, whose
+// links are the answer. Real queries lie between the texts rather than among them: a short query
+// has its nearest passages at cosines of 0.4 to 0.6, a passage at 0.8. So the width for ten results
+// is also measured with the means of three stored vectors, which are about as far away. These may
+// miss half as much, since they only approximate real queries.
 type calibration struct {
 	mu     sync.Mutex // one at a time
 	aim    atomic.Pointer[aim]
@@ -25,7 +24,7 @@ type calibration struct {
 	tried  atomic.Uint64 // see aim.tried; 0: never
 }
 
-// aim is what the beam width of a search that names none is to be.
+// aim determines the beam width of a search that does not set one.
 type aim struct {
 	width  int     // Options.EfSearch; 0: calibrated
 	recall float64 // Options.TargetRecall
@@ -34,8 +33,8 @@ type aim struct {
 // bits are those of the recall as float32, as a snapshot has them.
 func (a aim) bits() uint32 { return math.Float32bits(float32(a.recall)) }
 
-// tried is what calibration.tried says when a graph of a number of nodes has been calibrated, or
-// could not be.
+// tried returns the value of calibration.tried after an attempt to calibrate a graph of a number of
+// nodes.
 func (a aim) tried(nodes uint32) uint64 { return uint64(nodes) | uint64(a.bits())<<32 }
 
 // packedWidths are the calibrated beam widths as one word: for k = calibrationK[0] in the lowest 16
@@ -45,10 +44,9 @@ func packedWidths(narrow, wide int, recall uint32) uint64 {
 	return uint64(narrow) | uint64(wide)<<16 | uint64(recall)<<32
 }
 
-// SetWidth replaces Options.EfSearch and Options.TargetRecall. For another recall the widths are
-// calibrated in the background, where the graph is large enough to be; until then searches have
-// those of before. So they are where a snapshot has none, or those of another recall. It returns
-// ErrOptions. Safe for concurrent use.
+// SetWidth replaces Options.EfSearch and Options.TargetRecall. A large enough graph is calibrated
+// to another recall in the background, also where its snapshot has no widths for it; until then
+// searches use the old widths. It returns ErrOptions. Safe for concurrent use.
 func (g *Graph) SetWidth(efSearch int, targetRecall float64) error {
 	o := g.o
 	o.EfSearch, o.TargetRecall = efSearch, targetRecall
@@ -60,7 +58,7 @@ func (g *Graph) SetWidth(efSearch int, targetRecall float64) error {
 	return nil
 }
 
-// NewWidths reports whether the calibrated beam widths are others than those of the last snapshot.
+// NewWidths reports whether the calibrated beam widths differ from those in the last snapshot.
 func (g *Graph) NewWidths() bool { return g.ef.widths.Load() != g.ef.saved.Load() }
 
 var (
@@ -75,7 +73,7 @@ const (
 	uncalibratedWidth  = 96
 )
 
-// EfFor returns the beam width of a search for k results that names none.
+// EfFor returns the beam width of a search for k results that does not set one.
 func (g *Graph) EfFor(k int) int {
 	if width := g.ef.aim.Load().width; width > 0 {
 		return max(width, k)
@@ -127,7 +125,7 @@ func (g *Graph) Calibrate(ctx context.Context, workers int) error {
 	return nil
 }
 
-// question is a vector to ask for, as the graph would keep it, or a stored one.
+// question is a query vector, prepared as the graph stores it, or a stored vector.
 type question struct {
 	node uint32 // where vec is nil
 	vec  []float32
@@ -219,8 +217,8 @@ func (g *Graph) truth(ctx context.Context, workers int, c *core, questions []que
 	return truth, err
 }
 
-// calibrateIfDue has the beam widths found again if the graph has doubled since they were, or
-// another recall is aimed at.
+// calibrateIfDue starts a calibration if the graph has doubled since the last one, or the target
+// recall has changed.
 func (g *Graph) calibrateIfDue() {
 	if !g.calibrationDue() {
 		return
@@ -228,7 +226,7 @@ func (g *Graph) calibrateIfDue() {
 	g.start(jobCalibrate, func(ctx context.Context) {
 		aim, limit := g.ef.aim.Load(), g.core.Load().published.Load()
 		if g.calibrationDue() && g.Calibrate(ctx, 1) != nil {
-			g.ef.tried.Store(aim.tried(limit)) // again at the next doubling; until then the widths of before serve
+			g.ef.tried.Store(aim.tried(limit)) // retried when the graph has doubled
 		}
 	})
 }
@@ -256,8 +254,8 @@ func firstEnough(widths []int, enough func(ef int) (bool, error)) (int, error) {
 	return lo, nil
 }
 
-// stored returns live vectors of nodes of level 0, evenly spread. A search for one of a higher
-// level would come by it on its way.
+// stored returns live vectors of nodes of level 0, evenly spread. A search passes through nodes of
+// higher levels on its way.
 func (c *core) stored(seed uint64, limit uint32) []question {
 	out := make([]question, 0, calibrationSamples)
 	for i := range uint64(calibrationSamples) {

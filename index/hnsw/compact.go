@@ -8,10 +8,9 @@ import (
 	"sync/atomic"
 )
 
-// A compaction builds a core of the live nodes of the old one beside it and then takes its place.
-// Searches go on on the old core, and so do writers: what they change meanwhile is noted in a
-// journal, which is played on the new core before the exchange. Links of old are copied a few at a
-// time under the lock; vectors and codes never change.
+// A compaction builds a new core of the live nodes and then swaps it in. Searches and writers use
+// the old core meanwhile; changes are recorded in a journal, which is replayed on the new core
+// before the swap. Links are copied a few at a time under the lock; vectors and codes never change.
 
 // A graph is compacted when more than one part in compactShare of it is dead, and it is not tiny.
 // Up to compactNow nodes the write that crosses the line does it, in some milliseconds, so that
@@ -39,15 +38,15 @@ func (j *journal) note(id, node uint32) {
 	}
 }
 
-// Compact rewrites the graph without its dead nodes and returns when it is done. Delete has it done
-// in the background when a fifth of the graph is dead. Other writers and searches go on meanwhile.
+// Compact rewrites the graph without its dead nodes and returns when it is done. Delete starts it
+// in the background when a fifth of the graph is dead. Writers and searches continue meanwhile.
 func (g *Graph) Compact() {
 	if done := g.start(jobCompact, g.compact); done != nil {
 		<-done
 	}
 }
 
-// compactIfDue compacts c, the present core, or has it done. The caller holds mu.
+// compactIfDue compacts c, the current core, or starts a compaction. The caller holds mu.
 func (g *Graph) compactIfDue(c *core) {
 	switch {
 	case !c.compactable() || g.mu.journal != nil:
@@ -65,14 +64,14 @@ func (c *core) compactable() bool {
 	return dead >= compactLeast && dead > c.next/compactShare
 }
 
-// unlocked is the lock of who holds it already.
+// unlocked is a no-op lock for callers that hold the lock.
 type unlocked struct{}
 
 func (*unlocked) Lock()   {}
 func (*unlocked) Unlock() {}
 
-// journalShort is the number of changes that are played with the lock held; journalRounds bounds
-// how often it is tried to get below while writers go on.
+// journalShort is the number of changes that are replayed with the lock held; journalRounds bounds
+// the attempts to get below it while writers continue.
 const (
 	journalShort  = 64
 	journalRounds = 16
@@ -255,7 +254,7 @@ func (g *Graph) rebuild(ctx context.Context, old *core, f *frozenRows, lock sync
 	return c
 }
 
-// adoptRow copies what is said of a node of old, but for its links, to a new row.
+// adoptRow copies a node of old, except its links, to a new row.
 func (c *core) adoptRow(old *core, f *frozenRows, to uint32) {
 	node := f.nodes[to]
 	from, at := old.locate(node)
@@ -290,9 +289,8 @@ func (c *core) adoptRow(old *core, f *frozenRows, to uint32) {
 	}
 }
 
-// survivors writes to rec the links of a node on a layer, mine, under their new numbers. Links to
-// nodes that were dead are replaced; those to nodes that have come since are left out: they are
-// linked when the journal is played.
+// survivors writes to rec the links of a node on a layer, mine, with new numbers. Links to dead
+// nodes are replaced; links to nodes added since are left out, as replaying the journal makes them.
 func (c *core) survivors(s *scratch, node uint32, layer int, mine, rec, renamed []uint32) {
 	number := func(v uint32) uint32 {
 		if v == 0 || int(v) > len(renamed) {

@@ -14,7 +14,7 @@ type core struct {
 
 	first    uint32 // rows of the segment head
 	head     *segment
-	segments [maxSegments]atomic.Pointer[segment] // what comes after head, each as large as all before it
+	segments [maxSegments]atomic.Pointer[segment] // after head, each as large as all before it
 	upper    upperSlab
 
 	next      uint32        // rows in use, for the writer
@@ -54,7 +54,7 @@ type segment struct {
 }
 
 const (
-	flagDead  = 1 << iota // holds no id any more
+	flagDead  = 1 << iota // has no ids
 	flagGroup             // holds more ids than the one in ids, see groups
 )
 
@@ -182,7 +182,7 @@ func (c *core) inDegree(node uint32) *uint32 {
 	return &s.inDegree[row]
 }
 
-// entryPoint returns the node where searches begin and its level; ok is false while there is none.
+// entryPoint returns the node where searches begin and its level; ok is false for an empty graph.
 func (c *core) entryPoint() (node uint32, level int, ok bool) {
 	e := c.entry.Load()
 	return uint32(e), int(e>>32) - 1, e != 0
@@ -191,7 +191,7 @@ func (c *core) entryPoint() (node uint32, level int, ok bool) {
 func (c *core) setEntry(node uint32, level int) { c.entry.Store(uint64(level+1)<<32 | uint64(node)) }
 
 // upperSlab keeps the links above layer 0: per node one record [level, m links of layer 1, m of
-// layer 2, ...]. Records never cross a chunk, so that one never moves. Reference 0 is nobody's.
+// layer 2, ...]. Records never cross a chunk and never move. Reference 0 is unused.
 type upperSlab struct {
 	chunks atomic.Pointer[[][]uint32]
 	used   uint32 // words of the last chunk in use; for the writer

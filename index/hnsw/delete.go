@@ -69,8 +69,8 @@ func (c *core) ungroup(node, id uint32) {
 	c.copies.drop(node)
 }
 
-// moveEntry makes the first live node of the highest level the entry point; without a live node
-// there is none.
+// moveEntry makes the first live node of the highest level the entry point, or clears it if no node
+// is live.
 func (c *core) moveEntry() {
 	best, level := uint32(0), -1
 	for node := range c.next {

@@ -58,6 +58,7 @@ func (c *core) distances(s *scratch, q *query, n int) { c.measure(s, q, n, c.rot
 func (c *core) exactDistances(s *scratch, q *query, n int) { c.measure(s, q, n, false) }
 
 func (c *core) measure(s *scratch, q *query, n int, codes bool) {
+	s.measured += n
 	if c.segments[0].Load() == nil {
 		c.measureRows(s, c.head, s.dist[:n], q, s.nodes[:n], codes)
 		return

@@ -1,5 +1,5 @@
 // Package hnsw finds the nearest vectors with a Hierarchical Navigable Small World graph
-// (Malkov and Yashunin, arXiv:1603.09320; Algorithms 1 to 5 are named where they stand).
+// (Malkov and Yashunin, arXiv:1603.09320; the code names Algorithms 1 to 5).
 //
 // A Graph maps ids of the caller, any uint32, to vectors. New makes an empty one, AddBatch fills it
 // with many goroutines and always builds the same graph from the same input, Add and Delete change
@@ -43,7 +43,7 @@
 // Dot with vectors of unequal length is not a metric: recall is lower than with Cosine, and a
 // vector need not be its own nearest neighbor. Deleted nodes stay as signposts until a fifth of the
 // graph is dead; then a compaction runs in the background, and for its duration memory doubles.
-// Close ends what runs there. Codes of QuantizeInt8 tell vectors apart that differ by more than
+// Close stops it. Codes of QuantizeInt8 tell vectors apart that differ by more than
 // about a hundredth of their length: enough for embeddings, not for L2 on points that lie far from
 // the origin and close together.
 package hnsw

@@ -10,10 +10,10 @@ import (
 // searchAllowed answers a search within allow by the cheapest of three ways; s.vec is the query.
 //
 // A scan of the set costs one distance per id of it. A walk must pass about ef/selectivity nodes to
-// meet ef that are allowed and measures some walkFanOut new nodes at each: below selectiveBelow it
+// find ef that are allowed and measures some walkFanOut new nodes at each: below selectiveBelow it
 // looks through refused nodes at their neighbors instead of measuring them (two hops, as in
-// ACORN-1), which keeps to allowed nodes but finds fewer of the bridges. A walk that runs dry
-// before it has met ef, or as many as there are, is followed by the scan.
+// ACORN-1), which stays on allowed nodes but finds fewer of the bridges. A walk that ends before it
+// has found ef is followed by the scan.
 func (c *core) searchAllowed(ctx context.Context, s *scratch, k, ef int, allow *roaring.Bitmap) ([]Neighbor, error) {
 	size, live := float64(allow.GetCardinality()), float64(c.live.Load())
 	if size == 0 {
@@ -41,14 +41,14 @@ const (
 	selectiveBelow = 0.25 // share of the graph
 )
 
-// sieve is a filter in the form that a walk asks it in.
+// sieve is a filter prepared for a walk.
 type sieve struct {
 	allow  *roaring.Bitmap
 	dense  []uint64 // one bit per id; empty where the ids are too far apart
 	twoHop bool
 }
 
-// set prepares the sieve for allow. A walk asks about thousands of ids, and a bit is found in a
+// set prepares the sieve for allow. A walk tests thousands of ids, and a bit is tested in a
 // tenth of the time that the bitmap takes; ids of a graph of n vectors that has seen no more than
 // sieveSpread*n are worth it.
 func (v *sieve) set(allow *roaring.Bitmap, n uint64) {
@@ -74,9 +74,8 @@ func (v *sieve) holds(id uint32) bool {
 	return v.allow.Contains(id)
 }
 
-// lets reports whether a node holds an id that lives and that the sieve, if it is set, lets
-// through.
-func (v *sieve) lets(c *core, node uint32) bool {
+// accepts reports whether a node has a live id that the filter, if any, contains.
+func (v *sieve) accepts(c *core, node uint32) bool {
 	g, row := c.locate(node)
 	flags := g.flags[row].Load()
 	switch {
@@ -92,8 +91,7 @@ func (v *sieve) lets(c *core, node uint32) bool {
 	return v.holds(atomic.LoadUint32(&g.ids[row]))
 }
 
-// gatherTwoHops puts into s.nodes up to two records' worth of nodes not visited yet that the sieve
-// lets through: neighbors of a node, and neighbors of the neighbors that it does not let through.
+// gatherTwoHops puts into s.nodes up to two records' worth of nodes not visited yet that the sieve accepts: neighbors of a node, and neighbors of the neighbors that it does not let through.
 func (c *core) gatherTwoHops(s *scratch, node uint32, layer int, visited []uint8) int {
 	rec := c.record(node, layer)
 	limit := 2 * len(rec)
@@ -106,7 +104,7 @@ func (c *core) gatherTwoHops(s *scratch, node uint32, layer int, visited []uint8
 			continue
 		}
 		visited[v] = s.epoch
-		if s.sieve.lets(c, v) {
+		if s.sieve.accepts(c, v) {
 			s.nodes[n] = v
 			n++
 		} else {
@@ -117,7 +115,7 @@ func (c *core) gatherTwoHops(s *scratch, node uint32, layer int, visited []uint8
 		rec := c.record(u, layer)
 		for i := range rec {
 			v := atomic.LoadUint32(&rec[i]) - 1
-			if v >= uint32(len(visited)) || visited[v] == s.epoch || !s.sieve.lets(c, v) {
+			if v >= uint32(len(visited)) || visited[v] == s.epoch || !s.sieve.accepts(c, v) {
 				continue
 			}
 			visited[v] = s.epoch

@@ -60,7 +60,7 @@ func (c *core) scanKeys(s *scratch, q *query, k int, allow *roaring.Bitmap) {
 	for lo := uint32(0); lo < limit; {
 		n := 0
 		for ; lo < limit && n < scanBlock; lo++ {
-			if sieve.lets(c, lo) {
+			if sieve.accepts(c, lo) {
 				s.nodes[n] = lo
 				n++
 			}

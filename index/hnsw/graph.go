@@ -8,7 +8,7 @@ import (
 )
 
 // Graph is a Hierarchical Navigable Small World graph over vectors that ids of the caller name. All
-// methods are safe for concurrent use; searches wait for nobody.
+// methods are safe for concurrent use; searches never wait.
 type Graph struct {
 	o    Options // with defaults; read-only. EfSearch and TargetRecall are what ef.aim began with
 	core atomic.Pointer[core]

@@ -21,7 +21,7 @@ type (
 	idLeaf   [1 << 7]atomic.Uint32 // node+1, 0: none
 )
 
-// leaf returns the leaf for an id, or nil where there is none.
+// leaf returns the leaf for an id, or nil.
 func (t *idTable) leaf(id uint32) *idLeaf {
 	if trunk := t.root[id>>21].Load(); trunk != nil {
 		if branch := trunk[id>>14&127].Load(); branch != nil {
@@ -128,7 +128,8 @@ func (g *groups) allowed(node uint32, allow *roaring.Bitmap) (allowed, ok bool) 
 }
 
 // digests finds the node that holds a vector: open addressing over (tag, node) with linear probing.
-// The tag, 31 bits of the digest, also says where a search begins, so that growing reads no vector.
+// The tag, 31 bits of the digest, also determines where a search begins, so that growing reads no
+// vector.
 // For the writer.
 type digests struct {
 	slots []uint64 // tag<<32 | node+1; 0: free; digestRemoved: the node has left
@@ -162,7 +163,7 @@ func mix(h uint64) uint64 {
 	return h ^ h>>31
 }
 
-// find returns the node with a vector whose digest is h that same lets through.
+// find returns a node with the digest h that same accepts.
 func (t *digests) find(h uint64, same func(node uint32) bool) (uint32, bool) {
 	mask := uint64(len(t.slots) - 1)
 	for i := h >> 33 & mask; t.slots[i] != 0; i = (i + 1) & mask {

@@ -9,7 +9,7 @@ import (
 
 const noNode = math.MaxUint32
 
-// plan is what an insertion needs to know before it changes anything.
+// plan is the result of the search for the place of a new node.
 type plan struct {
 	id     uint32
 	node   uint32
@@ -89,7 +89,7 @@ func (c *core) attach(s *scratch, id uint32) (bool, error) {
 
 // holds reports whether a node holds the vector of s.query. Without the vectors at hand it goes by
 // the tag, which is drawn from all bits of the vector, and the code: two that differ and have both
-// in common are a part in a thousand apart at most and meet once in 2^31 such pairs.
+// in common differ by a thousandth at most and occur once in 2^31 such pairs.
 func (c *core) holds(node uint32, s *scratch) bool {
 	if c.resident() {
 		return equalBits(c.vector(node), s.vec)
@@ -156,7 +156,7 @@ func (c *core) plan(s *scratch, p *plan) uint32 {
 
 // refresh brings a plan up to date with what happened since it was made: nodes from seen on become
 // candidates, dead nodes no longer are. Where none is left the plan is made again: a node without
-// links would be found by nobody.
+// links could not be found.
 func (c *core) refresh(s *scratch, p *plan, seen uint32) {
 	if c.dead.Load() > 0 {
 		for layer := 0; layer <= p.level; layer++ {

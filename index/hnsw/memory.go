@@ -2,8 +2,8 @@ package hnsw
 
 import "unsafe"
 
-// Memory says how many bytes the graph holds, by what they are for. Room that was made for vectors
-// to come is not counted: it is not touched yet.
+// Memory is the memory of a graph in bytes by purpose. Space reserved for future vectors does not
+// count, as it has not been touched.
 type Memory struct {
 	Vectors int64 // float32; 0 where a source holds them
 	Codes   int64 // int8 with their scales

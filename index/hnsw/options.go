@@ -23,7 +23,7 @@ var ErrOptions = errors.New("hnsw: invalid options")
 type Metric uint8
 
 const (
-	Cosine Metric = iota // 1 - dot of the unit vectors; vectors are scaled to unit length as they come in
+	Cosine Metric = iota // 1 - dot of the unit vectors; vectors are scaled to unit length when they are added
 	Dot                  // 1 - dot of the vectors as they are
 	L2                   // squared Euclidean distance
 )
@@ -41,7 +41,7 @@ func (m Metric) String() string {
 	}
 }
 
-// Quantization says on what the graph is walked and built.
+// Quantization is the form of the vectors on which the graph is walked and built.
 type Quantization uint8
 
 const (
@@ -134,7 +134,7 @@ func (o Options) Validate() error {
 	return errors.Join(errs...)
 }
 
-// checkVector says whether v may enter the graph or be searched for.
+// checkVector returns an error if v cannot be added or searched for.
 func (o *Options) checkVector(v []float32) error {
 	if len(v) != o.Dim {
 		return fmt.Errorf("%w: got %d components, want %d", ErrDimension, len(v), o.Dim)

@@ -15,7 +15,7 @@ const (
 	rescoreFactor = 4
 	rescoreLeast  = 50
 	rescoreExtra  = 3000
-	rescoreStep   = 8 // measured at a time, after the first k
+	rescoreStep   = 8 // measured at a time after the first k, or k/8 if that is more
 )
 
 func rescoreWidth(k int) int { return max(rescoreLeast, min(rescoreFactor*k, k+rescoreExtra)) }
@@ -31,15 +31,22 @@ func (c *core) rescore(ctx context.Context, s *scratch, k int) (sure bool, err e
 // rescoreAll is rescore for all of s.beam.
 func (c *core) rescoreAll(ctx context.Context, s *scratch, k int) (sure bool, err error) {
 	keys := s.beam.keys
-	best := keys[:0]
-	for at, n := 0, max(k, rescoreStep); at < len(keys) && !sure; n = rescoreStep {
+	best := keys[:0] // sorted
+	for at, n := 0, max(k, rescoreStep); at < len(keys) && !sure; n = max(rescoreStep, k/8) {
 		n = min(n, len(keys)-at)
 		exact, err := c.measureKeys(ctx, s, keys[at:at+n])
 		if err != nil {
 			return false, err
 		}
-		best = append(best, exact...)
-		slices.Sort(best)
+		if at == 0 {
+			best = append(best, exact...)
+			slices.Sort(best)
+		} else {
+			for _, x := range exact { // inserting takes the place of what has been read, as best is a prefix of keys
+				i, _ := slices.BinarySearch(best, x)
+				best = slices.Insert(best, i, x)
+			}
+		}
 		at += n
 		sure = at < len(keys) && len(best) >= k && c.beyond(&s.query, keys[at:], keyDistance(best[k-1]))
 	}
@@ -77,7 +84,7 @@ func (c *core) beyond(q *query, keys []key, bound float32) bool {
 const slackSigmas = 5
 
 // slack is how far an estimate may be from the distance. Rounding a component to a code is off by
-// up to half a step, and after the rotation as good as at random: the dot product of two codes is
+// up to half a step, practically at random after the rotation: the dot product of two codes is
 // off by the root of the sum of squares of one's step and the other's length, over the root of 12.
 func (c *core) slack(q *query, node uint32) float32 {
 	g, row := c.locate(node)
@@ -98,8 +105,8 @@ func (c *core) slack(q *query, node uint32) float32 {
 // tell.
 const scanMost = 4096
 
-// rescoreScan leaves the k nearest nodes in s.beam: scan leaves as many as it is told, by their
-// codes; where those cannot tell the k nearest from the rest, it is asked for more.
+// rescoreScan leaves the k nearest nodes in s.beam. scan leaves a number of nodes there by their
+// codes; it is repeated with more while these cannot separate the k nearest from the rest.
 func (c *core) rescoreScan(ctx context.Context, s *scratch, k int, scan func(width int)) error {
 	for width := rescoreWidth(k); ; width *= 4 {
 		scan(width)

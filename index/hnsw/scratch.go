@@ -10,6 +10,8 @@ type scratch struct {
 	dist    []float32 // to nodes
 	dots    []int32
 
+	measured int // distances, ever; for tests
+
 	// Where nodes lie in several segments: the segment of each; then, of one segment, rows, places
 	// in nodes, distances.
 	segment []uint8

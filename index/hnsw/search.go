@@ -20,7 +20,7 @@ type Neighbor struct {
 // holds fewer. ef is the beam width of layer 0, raised to k; 0 takes Options.EfSearch or, where
 // that is 0 too, the width calibrated for Options.TargetRecall. allow, where not nil, holds the
 // only ids that may be returned. The answer is exact where a scan is cheaper than a walk: in small
-// graphs, for small sets, and where a walk comes back with fewer than it could. Distances are exact
+// graphs, for small sets, and where a walk finds fewer than it should. Distances are exact
 // in any case. Where a source holds the vectors, a scan goes over the codes, and what could be
 // among the k nearest for all that codes can tell is measured again.
 //
@@ -81,7 +81,7 @@ func (s *scratch) prepare(g *Graph, q []float32) {
 }
 
 // walk descends from the entry point to layer 0 and leaves the ef nearest live nodes that s.sieve
-// lets through in s.beam. It reports false where the graph has no entry point.
+// accepts in s.beam. It returns false if the graph has no entry point.
 func (c *core) walk(s *scratch, ef int) bool {
 	entry, level, ok := c.entryPoint()
 	if !ok {
@@ -181,7 +181,7 @@ func (s *scratch) touch(rec []uint32) {
 }
 
 // gather puts the nodes of a record that were not visited yet into s.nodes and marks them. Whether
-// a node was visited is as good as random: it is counted, not branched on.
+// a node was visited is practically random, so it is counted, not branched on.
 func (s *scratch) gather(rec []uint32, visited []uint8) int {
 	n, epoch := 0, s.epoch
 	nodes := s.nodes[:len(rec)]
@@ -202,8 +202,8 @@ func (s *scratch) gather(rec []uint32, visited []uint8) int {
 }
 
 // searchLayerLive is Algorithm 2 where only live nodes count, and of those only what s.sieve, if
-// set, lets through. The others lead on, so that it goes on until ef that count are found or
-// nothing is left.
+// set, accepts. The search passes through the others until it has found ef that count or has
+// visited all.
 func (c *core) searchLayerLive(s *scratch, q *query, start key, ef, layer int, limit uint32) {
 	s.visit(int(limit))
 	if s.without > 0 {
@@ -214,12 +214,12 @@ func (c *core) searchLayerLive(s *scratch, q *query, start key, ef, layer int, l
 	c.continueLive(s, q, start, layer, limit)
 }
 
-// continueLive goes on with a search of searchLayerLive from one more start.
+// continueLive continues a search of searchLayerLive from another start.
 func (c *core) continueLive(s *scratch, q *query, start key, layer int, limit uint32) {
 	visited := s.visited[:limit]
 	visited[keyNode(start)] = s.epoch
 	s.frontier.push(start)
-	if s.sieve.lets(c, keyNode(start)) {
+	if s.sieve.accepts(c, keyNode(start)) {
 		s.beam.insert(start)
 	}
 	twoHop := s.sieve.allow != nil && s.sieve.twoHop
@@ -241,14 +241,14 @@ func (c *core) continueLive(s *scratch, q *query, start key, layer int, limit ui
 				continue
 			}
 			s.frontier.push(k)
-			if twoHop || s.sieve.lets(c, node) {
+			if twoHop || s.sieve.accepts(c, node) {
 				s.beam.insert(k)
 			}
 		}
 	}
 }
 
-// appendIDs appends up to limit ids of a node that live and that allow, if not nil, lets through.
+// appendIDs appends up to limit live ids of a node that allow, if not nil, contains.
 func (c *core) appendIDs(dst []uint32, node uint32, limit int, allow *roaring.Bitmap) []uint32 {
 	g, row := c.locate(node)
 	flags := g.flags[row].Load()
@@ -267,7 +267,7 @@ func (c *core) appendIDs(dst []uint32, node uint32, limit int, allow *roaring.Bi
 	return dst
 }
 
-// primaryID returns the id that stands for a node; see groups for the others.
+// primaryID returns the first id of a node; see groups for the others.
 func (c *core) primaryID(node uint32) uint32 {
 	g, row := c.locate(node)
 	return atomic.LoadUint32(&g.ids[row])

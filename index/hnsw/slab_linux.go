@@ -5,8 +5,7 @@ import (
 	"unsafe"
 )
 
-// adviseHuge asks for huge pages under b. It is advice: that the kernel may refuse it does not
-// matter.
+// adviseHuge requests huge pages for b. The kernel may refuse.
 func adviseHuge(b []byte) {
 	const (
 		huge         = 1 << 21

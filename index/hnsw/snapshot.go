@@ -14,13 +14,13 @@ import (
 	"searchd/internal/disk"
 )
 
-// Meta is what a snapshot says of itself. The graph does not interpret it.
+// Meta identifies a snapshot. The graph does not interpret it.
 type Meta struct {
 	Seq     uint64   // sequence number of the last change that the snapshot holds
 	StoreID [16]byte // of the store that the vectors come from
 }
 
-// Errors of ReadSnapshot. Either calls for a rebuild from the source of the vectors.
+// Errors of ReadSnapshot. After either, rebuild the graph from the source of the vectors.
 var (
 	ErrDamaged  = errors.New("hnsw: snapshot is damaged")
 	ErrMismatch = errors.New("hnsw: snapshot does not fit")
@@ -116,7 +116,7 @@ func (h *header) encode() []byte {
 	return le.AppendUint32(b, crc32.Checksum(b, castagnoli))
 }
 
-// trailer is written last: its presence says that everything before it was.
+// trailer is written last: its presence proves that everything before it was written.
 func (h *header) trailer(blocksCRC uint32) []byte {
 	le := binary.LittleEndian
 	b := append(make([]byte, 0, trailerSize), trailerMagic...)

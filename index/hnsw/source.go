@@ -8,18 +8,18 @@ import (
 	"searchd/internal/simd"
 )
 
-// Source holds the vectors that a graph keeps only codes of. The graph asks for the best of a
-// search, to measure them again in float32, and for samples; it builds, repairs and saves itself
-// from the codes alone.
+// Source holds the vectors of a graph that has only codes in memory. The graph reads the best of a
+// search, to measure them in float32, and samples; it is built, repaired and saved from the codes
+// alone.
 type Source interface {
-	// Read calls each, in any order, for every place i of ids whose id the source knows. v [Dim] is
-	// the vector that was given for the id, and is valid until each returns. An id must be known
-	// from before it is added to the graph until it is deleted; a vector of which no id is known is
-	// left out of results. Safe for concurrent use.
+	// Read calls each, in any order, for every index i of an id that the source has. v [Dim] is the
+	// vector that was given for the id, valid until each returns. The source must have an id from
+	// before it is added to the graph until it is deleted; vectors without such an id are left out
+	// of results. Safe for concurrent use.
 	Read(ctx context.Context, ids []uint32, each func(i int, v []float32)) error
 }
 
-// sourceBlock is the number of ids that a scan asks for at once.
+// sourceBlock is the number of ids that a scan reads at once.
 const sourceBlock = 1024
 
 // liveID returns an id of a node that lives; false for a dead node.
@@ -30,8 +30,7 @@ func (c *core) liveID(node uint32) (uint32, bool) {
 }
 
 // readKeys replaces the distances of keys by exact ones from s.vec to the vectors in the source.
-// Keys of nodes that have died, or of which the source knows no id, are left out of what it
-// returns.
+// Keys of dead nodes, and of nodes without an id in the source, are left out.
 func (c *core) readKeys(ctx context.Context, s *scratch, keys []key) ([]key, error) {
 	s.read.ids, s.read.nodes = s.read.ids[:0], s.read.nodes[:0]
 	for _, k := range keys {
@@ -64,8 +63,7 @@ func (c *core) readKeys(ctx context.Context, s *scratch, keys []key) ([]key, err
 	return out, nil
 }
 
-// readCopy returns the distance from s.vec to the vector of a node by the newest of its ids that
-// the source knows.
+// readCopy returns the distance from s.vec to the vector of a node by its newest id in the source.
 func (c *core) readCopy(ctx context.Context, s *scratch, node uint32) (distance float32, ok bool, err error) {
 	s.ids = c.appendIDs(s.ids[:0], node, math.MaxInt, nil)
 	for at := len(s.ids) - 1; at >= 0 && !ok && err == nil; at-- {
@@ -74,10 +72,10 @@ func (c *core) readCopy(ctx context.Context, s *scratch, node uint32) (distance 
 	return distance, ok, err
 }
 
-// readDistances calls each with the distance from s.vec to the vector of every one of ids that the
-// source knows.
+// readDistances calls each with the distance from s.vec to the vector of every id in the source.
 func (c *core) readDistances(ctx context.Context, s *scratch, ids []uint32, each func(i int, distance float32)) error {
 	wrong := 0
+	s.measured += len(ids)
 	err := c.o.Source.Read(ctx, ids, func(i int, v []float32) {
 		if len(v) != c.o.Dim {
 			wrong = len(v)
@@ -136,7 +134,7 @@ func (c *core) readID(ctx context.Context, id uint32) (v []float32, ok bool, err
 	return v, ok, err
 }
 
-// scanSource leaves the k nearest nodes that the sieve lets through in s.beam, by the vectors in
+// scanSource leaves the k nearest nodes that the sieve accepts in s.beam, by the vectors in
 // the source, all of them.
 func (c *core) scanSource(ctx context.Context, s *scratch, k int, sieve *sieve) error {
 	s.beam.reset(k)
@@ -146,7 +144,7 @@ func (c *core) scanSource(ctx context.Context, s *scratch, k int, sieve *sieve) 
 	for lo := uint32(0); lo < limit; {
 		keys = keys[:0]
 		for ; lo < limit && len(keys) < sourceBlock; lo++ {
-			if sieve.lets(c, lo) {
+			if sieve.accepts(c, lo) {
 				keys = append(keys, makeKey(0, lo))
 			}
 		}

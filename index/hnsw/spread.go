@@ -31,7 +31,7 @@ func (g *Graph) Spread(q []float32, n int) (Spread, error) {
 	for node := uint32(0); node < limit; {
 		k := 0
 		for ; node < limit && k < scanBlock; node += step {
-			if sieve.lets(c, node) {
+			if sieve.accepts(c, node) {
 				s.nodes[k] = node
 				k++
 			}

@@ -16,7 +16,7 @@ type Stats struct {
 	Busy     bool // compacting or calibrating
 }
 
-// Stats returns the gauges. It costs next to nothing, but waits for the writer.
+// Stats returns the gauges. It is cheap, but waits for the writer.
 func (g *Graph) Stats() Stats {
 	m := g.Memory()
 	c := g.core.Load()
@@ -31,18 +31,17 @@ func (g *Graph) Stats() Stats {
 	return s
 }
 
-// Probe is what a sample says of a graph.
+// Probe is the quality of a graph, measured with a sample.
 type Probe struct {
-	Samples     int     // 0: the graph is too small to ask, or has no entry point
+	Samples     int     // 0: the graph is too small, or has no entry point
 	Recall      float64 // recall@10 of searches with the default beam; 1 without samples
-	Unfound     int     // samples that a walk with the default beam does not find when asked for themselves
+	Unfound     int     // samples that a walk with the default beam does not find when they are the query
 	Unreachable int     // live nodes that no path from the entry point leads to
 }
 
-// Probe asks the graph for the neighbors of some stored vectors, at most 200, and compares with
-// scans; and it follows all links. It costs as many scans as there are samples, in one goroutine,
-// and keeps nobody waiting: while others write, a node may be counted as unreachable that is just
-// being linked.
+// Probe searches for the neighbors of at most 200 stored vectors, compares the results with scans,
+// and follows all links. It costs one scan per sample, in one goroutine, and blocks no writer; a
+// node that is being linked meanwhile may count as unreachable.
 func (g *Graph) Probe(ctx context.Context, samples int) (Probe, error) {
 	c := g.core.Load()
 	limit := c.published.Load()
@@ -85,8 +84,8 @@ func (g *Graph) Probe(ctx context.Context, samples int) (Probe, error) {
 	return p, err
 }
 
-// countUnreachable returns how many live nodes below limit no path over layer 0 leads to. Readers
-// and writers go on.
+// countUnreachable returns the number of live nodes below limit without a path over layer 0.
+// Readers and writers continue.
 func (c *core) countUnreachable(limit uint32) int {
 	entry, _, ok := c.entryPoint()
 	if !ok || entry >= limit {
