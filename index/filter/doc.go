@@ -27,7 +27,7 @@
 // # Meaning
 //
 // A field of a document holds any number of values, each a string, a number, a boolean, a date, or
-// [Present], of which only EXISTS knows.
+// [Present], which only EXISTS sees.
 //   - A condition holds if it holds for at least one value of the field.
 //   - != is the negation of =, so it also holds where the field is missing; NOT IN likewise.
 //   - IN [] holds for no document, NOT IN [] for all.

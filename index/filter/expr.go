@@ -2,6 +2,7 @@ package filter
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -9,7 +10,7 @@ import (
 // Expr is a parsed filter: And, Or, Not, Compare, In or Exists, and after [WithID] OfID. It is
 // immutable and safe for concurrent use.
 type Expr interface {
-	// Match says whether a document with these values passes. values maps a field's whole name,
+	// Match reports whether a document with these values passes. values maps a field's whole name,
 	// dots included, to what Values takes.
 	Match(values map[string]any) bool
 	// String returns a filter that parses to an equal Expr.
@@ -79,30 +80,16 @@ func (Compare) sealed() {}
 func (In) sealed()      {}
 func (Exists) sealed()  {}
 
-// Match implements Expr.
 func (e And) Match(values map[string]any) bool {
-	for _, x := range e {
-		if !x.Match(values) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(e, func(x Expr) bool { return !x.Match(values) })
 }
 
-// Match implements Expr.
 func (e Or) Match(values map[string]any) bool {
-	for _, x := range e {
-		if x.Match(values) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(e, func(x Expr) bool { return x.Match(values) })
 }
 
-// Match implements Expr.
 func (e Not) Match(values map[string]any) bool { return !e.Expr.Match(values) }
 
-// Match implements Expr.
 func (e Compare) Match(values map[string]any) bool {
 	for _, v := range Values(nil, values[e.Field]) {
 		order, ok := v.Compare(e.Value)
@@ -133,7 +120,6 @@ func (e Compare) Match(values map[string]any) bool {
 	return e.Op == NotEqual
 }
 
-// Match implements Expr.
 func (e In) Match(values map[string]any) bool {
 	for _, v := range Values(nil, values[e.Field]) {
 		for _, w := range e.Values {
@@ -145,38 +131,26 @@ func (e In) Match(values map[string]any) bool {
 	return false
 }
 
-// Match implements Expr.
 func (e Exists) Match(values map[string]any) bool { return len(Values(nil, values[e.Field])) > 0 }
 
-// String implements Expr.
 func (e And) String() string { return join(e, " AND ") }
 
-// String implements Expr.
 func (e Or) String() string { return join(e, " OR ") }
 
-// String implements Expr.
 func (e Not) String() string { return "NOT " + operand(e.Expr) }
 
-// String implements Expr.
 func (e Compare) String() string {
 	return fieldName(e.Field) + " " + e.Op.String() + " " + e.Value.String()
 }
 
-// String implements Expr.
 func (e In) String() string {
-	var b strings.Builder
-	b.WriteString(fieldName(e.Field) + " IN [")
+	values := make([]string, len(e.Values))
 	for i, v := range e.Values {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		b.WriteString(v.String())
+		values[i] = v.String()
 	}
-	b.WriteByte(']')
-	return b.String()
+	return fieldName(e.Field) + " IN [" + strings.Join(values, ", ") + "]"
 }
 
-// String implements Expr.
 func (e Exists) String() string { return fieldName(e.Field) + " EXISTS" }
 
 func join(operands []Expr, operator string) string {
@@ -187,7 +161,7 @@ func join(operands []Expr, operator string) string {
 	return strings.Join(parts, operator)
 }
 
-// operand writes x so that it can stand beside an operator.
+// operand writes x as an operand, in parentheses where it needs them.
 func operand(x Expr) string {
 	switch x.(type) {
 	case And, Or:
@@ -203,7 +177,7 @@ func fieldName(name string) string {
 	return "`" + name + "`"
 }
 
-// plainField says whether name can be written without backquotes.
+// plainField reports whether name can be written without backquotes.
 func plainField(name string) bool {
 	if keyword(name) != "" {
 		return false
@@ -235,18 +209,16 @@ func keyword(word string) string {
 	return ""
 }
 
-// Fields returns the names of the fields that e asks for, each once, in the order of their first
-// use; those of an OfID are none.
+// Fields returns the distinct names of the fields in e, in the order of their first use, without
+// those of an OfID.
 func Fields(e Expr) []string {
 	var names []string
-	seen := map[string]bool{}
-	var walk func(Expr)
 	add := func(name string) {
-		if !seen[name] {
-			seen[name] = true
+		if !slices.Contains(names, name) {
 			names = append(names, name)
 		}
 	}
+	var walk func(Expr)
 	walk = func(e Expr) {
 		switch e := e.(type) {
 		case And:

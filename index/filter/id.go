@@ -18,7 +18,6 @@ type OfID struct {
 
 func (OfID) sealed() {}
 
-// Match implements Expr.
 func (e OfID) Match(values map[string]any) bool {
 	if (Exists{e.Own.Field}).Match(values) {
 		return e.Own.Match(values)
@@ -27,11 +26,10 @@ func (e OfID) Match(values map[string]any) bool {
 	return ok && slices.Contains(e.IDs, id)
 }
 
-// String implements Expr.
 func (e OfID) String() string { return e.Own.String() }
 
 // WithID returns e with every =, !=, IN and NOT IN of a field named id or _id asking for the id of
-// a document that has no such field. A number stands for its digits.
+// a document that has no such field. A number means its digits.
 func WithID(e Expr) Expr {
 	switch e := e.(type) {
 	case And:
@@ -67,7 +65,7 @@ func withIDs(list []Expr) []Expr {
 	return out
 }
 
-// ids returns the ids that values stand for.
+// ids returns the ids that values mean.
 func ids(values []Value) []string {
 	var out []string
 	for _, v := range values {

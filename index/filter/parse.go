@@ -20,12 +20,12 @@ const (
 // ErrSyntax is matched by every error of Parse, each a *SyntaxError.
 var ErrSyntax = errors.New("filter: syntax error")
 
-// SyntaxError says where a filter could not be read.
+// SyntaxError tells where a filter could not be parsed.
 type SyntaxError struct {
 	Pos      int    // byte offset into the filter
-	Expected string // what would have been understood, or the limit that was passed
-	Found    string // what stands there; "" for a limit
-	Hint     string // how the language writes what was probably meant; "" if unknown
+	Expected string // what is allowed there, or the limit that was exceeded
+	Found    string // "" for a limit
+	Hint     string // how to write what was probably meant; "" if unknown
 }
 
 // Error implements error.
@@ -117,56 +117,44 @@ func (p *parser) isKeyword(word string) bool { return p.tok.kind == tokKeyword &
 
 // or = and { "OR" and }
 func (p *parser) or(depth int) (Expr, error) {
-	first, err := p.and(depth)
-	if err != nil || !p.isKeyword("OR") {
-		return first, err
+	all, err := operands[Or](p, "OR", func() (Expr, error) { return p.and(depth) })
+	if len(all) == 1 {
+		return all[0], nil
 	}
-	operands := flattenOr(nil, first)
-	for p.isKeyword("OR") {
-		if err := p.advance(); err != nil {
-			return nil, err
-		}
-		x, err := p.and(depth)
-		if err != nil {
-			return nil, err
-		}
-		operands = flattenOr(operands, x)
-	}
-	return operands, nil
+	return all, err
 }
 
 // and = not { "AND" not }
 func (p *parser) and(depth int) (Expr, error) {
-	first, err := p.not(depth)
-	if err != nil || !p.isKeyword("AND") {
-		return first, err
+	all, err := operands[And](p, "AND", func() (Expr, error) { return p.not(depth) })
+	if len(all) == 1 {
+		return all[0], nil
 	}
-	operands := flattenAnd(nil, first)
-	for p.isKeyword("AND") {
-		if err := p.advance(); err != nil {
-			return nil, err
-		}
-		x, err := p.not(depth)
+	return all, err
+}
+
+// operands parses operands that a keyword joins, with those of nested T in their place.
+func operands[T interface {
+	~[]Expr
+	Expr
+}](p *parser, word string, operand func() (Expr, error)) (all T, err error) {
+	for {
+		x, err := operand()
 		if err != nil {
 			return nil, err
 		}
-		operands = flattenAnd(operands, x)
+		if inner, ok := x.(T); ok {
+			all = append(all, inner...)
+		} else {
+			all = append(all, x)
+		}
+		if !p.isKeyword(word) {
+			return all, nil
+		}
+		if err := p.advance(); err != nil {
+			return nil, err
+		}
 	}
-	return operands, nil
-}
-
-func flattenOr(dst Or, x Expr) Or {
-	if o, ok := x.(Or); ok {
-		return append(dst, o...)
-	}
-	return append(dst, x)
-}
-
-func flattenAnd(dst And, x Expr) And {
-	if a, ok := x.(And); ok {
-		return append(dst, a...)
-	}
-	return append(dst, x)
 }
 
 // not = "NOT" not | "(" or ")" | condition

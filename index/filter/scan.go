@@ -163,7 +163,7 @@ func (s *scanner) number() (token, error) {
 	return token{kind: tokNumber, pos: start, text: text}, nil
 }
 
-// isRange says whether a number is well written and too large.
+// isRange reports whether a number is well-formed and too large.
 func isRange(err error) bool {
 	e, ok := err.(*strconv.NumError)
 	return ok && e.Err == strconv.ErrRange

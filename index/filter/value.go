@@ -22,7 +22,7 @@ const (
 	Number
 	Bool
 	Date
-	Opaque // a value of which only EXISTS knows: it is equal to nothing, not even to another, and no filter names one
+	Opaque // a value that only EXISTS sees: it equals no value, not even itself, and no filter has one
 )
 
 // Present is a value of kind Opaque, for [Values].
@@ -61,8 +61,8 @@ type Value struct {
 // 2^64.
 const MaxOff = 1 << 10
 
-// Wide says of a Number that it is so large that several integers share its float64: 2^53 or more,
-// or -2^53 or less.
+// Wide reports whether v is a Number so large that several integers share its float64: 2^53 or
+// more, or -2^53 or less.
 func (v Value) Wide() bool { return v.Kind == Number && math.Abs(v.Num) >= 1<<53 }
 
 // Compare orders v and w: negative if v is smaller, 0 if equal. ok is false if their kinds differ
@@ -108,7 +108,7 @@ func (v Value) String() string {
 // number writes a Number so that it is read as the same one: an integer that shares its float64
 // with others has all its digits.
 func (v Value) number() string {
-	const end = 1 << 64 // from here on there is nothing but float64
+	const end = 1 << 64 // larger numbers are float64 only
 	if !v.Wide() || math.Abs(v.Num) > end || math.Abs(v.Num) == end && v.Off == 0 {
 		return strconv.FormatFloat(v.Num, 'g', -1, 64)
 	}
@@ -150,7 +150,7 @@ func Values(dst []Value, x any) []Value {
 	return dst
 }
 
-// number returns the Number that x is; ok is false if it is none or not finite.
+// number returns x as a Number; ok is false if it is not a finite number.
 func number(x any) (v Value, ok bool) {
 	switch x := x.(type) {
 	case float64:
@@ -188,7 +188,7 @@ func integer(negative bool, mag uint64) Value {
 	return v
 }
 
-// ParseNumber returns the Number that a decimal text stands for: an integer of less than 2^64,
+// ParseNumber returns the Number that a decimal text denotes: an integer of less than 2^64,
 // however it is written, exactly, and anything else as the nearest float64. ok is false if it is no
 // number or not finite.
 func ParseNumber(text string) (v Value, ok bool) {
@@ -204,8 +204,8 @@ func ParseNumber(text string) (v Value, ok bool) {
 	return v, ok
 }
 
-// magnitude reads the integer that a decimal text stands for, without its sign. ok is false if it
-// is none or too large.
+// magnitude reads the integer that a decimal text denotes, without its sign. ok is false if it is
+// not an integer or too large.
 func magnitude(text string) (mag uint64, ok bool) {
 	text = strings.TrimLeft(text, "+-")
 	if mag, err := strconv.ParseUint(text, 10, 64); err == nil {
@@ -247,7 +247,7 @@ func stringValues(dst []Value, s string) []Value {
 	return dst
 }
 
-// literal is the value that a quoted text of a filter stands for.
+// literal returns the value of a quoted text in a filter.
 func literal(s string) Value {
 	if t, ok := parseDate(s); ok {
 		return Value{Kind: Date, Time: t, Str: s}
@@ -286,7 +286,7 @@ func parseDate(s string) (micros int64, ok bool) {
 	return date.Add(t.Sub(midnight) - offset).UnixMicro(), ok
 }
 
-// parseOffset reads what follows a time of day; nothing is UTC.
+// parseOffset parses what follows a time of day; an empty text is UTC.
 func parseOffset(zone string) (time.Duration, bool) {
 	layout := ""
 	switch {

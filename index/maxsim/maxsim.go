@@ -1,7 +1,7 @@
 // Package maxsim compares texts token by token (late interaction; Khattab and Zaharia, ColBERT,
 // arXiv:2004.12832): each token of a query is held against every token of a text, and the nearest
-// one counts. The vectors are those of single tokens, not of tokens in their context, so that
-// nothing need be stored of a text but its token ids.
+// one counts. The vectors are those of single tokens, not of tokens in context, so that only the
+// token ids of a text must be stored.
 package maxsim
 
 import (
@@ -124,16 +124,15 @@ func (t *Table) fill(first, end int, mean []float32, vector func(dst []float32, 
 	}
 }
 
-// rarity estimates how much a token tells from its place in the vocabulary. A vocabulary of pieces
+// rarity estimates the weight of a token from its place in the vocabulary. A vocabulary of pieces
 // of words has single characters first and then the pieces, the most frequent first, so that the
 // place is near the rank by frequency, and the logarithm of the rank near that of the frequency.
 func rarity(id int32) float64 { return math.Log(float64(max(id, 150)) / 100) }
 
-// knows reports whether id is a token with a direction.
-func (t *Table) knows(id int32) bool { return id >= 0 && int(id) < len(t.scale) && t.scale[id] > 0 }
+// has reports whether id is a token with a direction.
+func (t *Table) has(id int32) bool { return id >= 0 && int(id) < len(t.scale) && t.scale[id] > 0 }
 
-// Text is the tokens of a text, those of its title apart, which stands in front of every window.
-// Special tokens are not among them.
+// Text is the tokens of a text, without special tokens. The title precedes every window.
 type Text struct{ Title, Body []int32 }
 
 // Query is the tokens of a query with their weights. It is safe for concurrent use.
@@ -149,7 +148,7 @@ func (t *Table) Query(ids []int32) *Query {
 	q := &Query{table: t}
 	sum := map[int32]float32{}
 	for _, id := range ids {
-		if !t.knows(id) {
+		if !t.has(id) {
 			continue
 		}
 		weight := t.length[id] * float32(rarity(id))
@@ -232,7 +231,7 @@ func (t *Table) number(m *marks, ids []uint32, tokens []int32) []uint32 {
 		if uint32(id) >= uint32(len(m.of)) || m.of[id].round == m.round {
 			continue
 		}
-		if !t.knows(id) {
+		if !t.has(id) {
 			m.of[id] = mark{m.round, noPlace}
 			continue
 		}

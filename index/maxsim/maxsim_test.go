@@ -131,7 +131,7 @@ func TestMatchOfItself(t *testing.T) {
 		}
 	}
 	for id := range int32(100) {
-		if tab.knows(id) {
+		if tab.has(id) {
 			if got := tab.Query([]int32{id}).Match([]Text{{Body: []int32{id}}}); got[0] > 1 {
 				t.Errorf("token %d: %v", id, got)
 			}
@@ -145,7 +145,7 @@ func TestNoDirection(t *testing.T) {
 	v[3][5], v[4][5], v[5][5] = float32(math.NaN()), float32(math.Inf(-1)), 1e30
 	tab := table(v)
 	for id := range int32(10) {
-		if want := id != 0 && (id < 3 || id > 5); tab.knows(id) != want {
+		if want := id != 0 && (id < 3 || id > 5); tab.has(id) != want {
 			t.Errorf("token %d has a direction: %v", id, !want)
 		}
 	}
