@@ -91,7 +91,8 @@ func (v *sieve) accepts(c *core, node uint32) bool {
 	return v.holds(atomic.LoadUint32(&g.ids[row]))
 }
 
-// gatherTwoHops puts into s.nodes up to two records' worth of nodes not visited yet that the sieve accepts: neighbors of a node, and neighbors of the neighbors that it does not let through.
+// gatherTwoHops puts into s.nodes up to two records' worth of nodes not visited yet that the sieve
+// accepts: neighbors of a node, and neighbors of the neighbors that it does not accept.
 func (c *core) gatherTwoHops(s *scratch, node uint32, layer int, visited []uint8) int {
 	rec := c.record(node, layer)
 	limit := 2 * len(rec)
