@@ -109,6 +109,8 @@ func (x *source) message(b []byte, line int, id string) (c content.Content, _, w
 	}
 	if t, err := header.Date(); err == nil {
 		setDate(&c, t)
+	} else if s := headerText(header.Get("Date")); s != "" {
+		c.Set("date", content.StandardTime(s)) // what is no date is reported
 	}
 	return c, id, "", nil
 }

@@ -62,7 +62,7 @@ func (x *source) readInside(f inner, r io.Reader) (read bool, err error) {
 	c.Name, c.id, c.docID, c.info, c.depth = f.path, f.path, f.docID, f.info, x.depth+1
 	c.format, c.quiet, c.blanks, c.packed, c.Marked, c.at = Auto, !known || format == Feed, true, false, false, nil
 	c.Decoder, c.Report = content.NewDecoder(x.o.Encoding), c.reportLine
-	c.stats, c.before, c.inside = new(Stats), 0, nil
+	c.stats, c.before, c.inside, c.dates = new(Stats), 0, nil, nil
 	c.o.Format, c.o.Progress = Auto, nil
 	c.emit = func(d Document) error {
 		if f.emit != nil {

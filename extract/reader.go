@@ -69,6 +69,7 @@ type source struct {
 	inside []Inside    // what was read inside it
 	at     io.ReaderAt // the stream, where it is a file that is not packed; its size is that of info
 
+	dates   map[string]*dateField         // by name
 	readPDF func([]byte) (PDFText, error) // nil: PDF is not read
 	ocr     func([]byte) (string, error)  // nil: pictures are not read
 }
@@ -90,6 +91,7 @@ func (x *source) document(d Document) error {
 		return err
 	}
 	d.Source = x.Name
+	x.noteDates(d)
 	return x.hand(d)
 }
 
@@ -136,6 +138,14 @@ func (x *source) report(e ItemError) error {
 
 func (x *source) read(r io.Reader) error {
 	defer x.progress()
+	if err := x.readStream(r); err != nil {
+		return err
+	}
+	return x.reportDates()
+}
+
+// readStream decompresses, decodes, recognises and parses a stream.
+func (x *source) readStream(r io.Reader) error {
 	raw := &countReader{r: content.Stoppable{R: r, Ended: x.Ended}, total: &x.stats.Bytes}
 	br, packed, err := gunzip(bufio.NewReaderSize(raw, bufferSize), raw, x.o)
 	if err != nil {

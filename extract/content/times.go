@@ -1,6 +1,7 @@
 package content
 
 import (
+	"cmp"
 	"regexp"
 	"strings"
 	"time"
@@ -58,4 +59,20 @@ func StandardTimes(v any) any {
 		}
 	}
 	return v
+}
+
+// isoDate matches dates as filters read them.
+var isoDate = regexp.MustCompile(`^(\d{4}-\d\d-\d\d)(?:[Tt ](\d\d:\d\d)(?::\d\d(?:\.\d{1,9})?)? ?(?:[Zz]|[+-]\d\d(?::?\d\d)?)?)?$`)
+
+// IsDate reports whether s is a date that filters read.
+func IsDate(s string) bool {
+	if len(s) < len(time.DateOnly) || s[4] != '-' {
+		return false
+	}
+	m := isoDate.FindStringSubmatch(s)
+	if m == nil {
+		return false
+	}
+	_, err := time.Parse("2006-01-02 15:04", m[1]+" "+cmp.Or(m[2], "00:00"))
+	return err == nil
 }
