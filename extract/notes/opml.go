@@ -33,7 +33,7 @@ func Outline(x *content.File, b []byte) (content.Content, error) {
 	for n := 0; ; n++ {
 		var err error
 		if n%1024 == 0 {
-			err = errors.Join(x.Ended(), content.BudgetSpent(start))
+			err = errors.Join(x.Check(start), x.TooLong(out.Len()))
 		}
 		var t xml.Token
 		if err == nil {
