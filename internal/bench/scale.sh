@@ -37,7 +37,7 @@ measured() {
 
 printf '| %d documents | |\n|---|---|\n' "$n"
 [ -e "$data" ] || measured ingest "$bin/ingest" --data "$data" "$docs"
-echo "| documents, store, indexes | $(du -sm "$docs" "$data/searchd.db" "$data/indexes" | awk '{printf "%s%d MB", NR > 1 ? ", " : "", $1}') |"
+echo "| documents, store, indexes | $(du -sm "$docs" "$data/searchd.db" "$data/indexes" | awk '{printf "%s%d MB", (NR > 1 ? ", " : ""), $1}') |"
 
 "$bin/searchd" serve --data "$data" --addr $addr 2>"$dir/serve.log" &
 server=$!
