@@ -13,7 +13,7 @@ unset SEARCHD_DATA SEARCHD_SERVER
 # show COMMAND: the command behind a prompt, then what it prints, a line each, cut at the width of the window.
 show() {
   echo "\$ $1"
-  bash -c "$1" 2>&1 | sed -e "s#$dir#~#g" | cut -c1-98 | head -"${2:-12}"
+  bash -c "$1" 2>&1 | sed -e "s#$dir#~#g" | cut -c1-98 | head -"${2:-16}"
 }
 {
   show 'searchd ingest notes'
