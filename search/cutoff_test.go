@@ -117,8 +117,8 @@ func TestCutoff(t *testing.T) {
 	})
 }
 
-// TestCutoffCatalogue: in a catalogue, a facet's count is the number of results behind it, sorted or
-// not.
+// TestCutoffCatalogue: in a catalogue, a facet's count is the number of results behind it, sorted
+// or not.
 func TestCutoffCatalogue(t *testing.T) {
 	n := 400
 	if os.Getenv("LONG_TESTS") == "1" {

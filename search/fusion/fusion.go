@@ -59,11 +59,11 @@ type Scorer struct {
 // Score returns the score of a document and sets its norms.
 //
 // Relative: the probability of relevance of the evidence alpha·vector' + (1-alpha)·words', where
-// words' is the share of the query's BM25 ceiling and vector' the position of the similarity between
-// that of unrelated texts and 1. Neither depends on the other results.
+// words' is the share of the query's BM25 ceiling and vector' the position of the similarity
+// between that of unrelated texts and 1. Neither depends on the other results.
 //
-// RRF: alpha/(60+rank) + (1-alpha)/(60+rank), doubled, so that alpha 0.5 gives the published form; a
-// document that a retriever did not find gets nothing from it.
+// RRF: alpha/(60+rank) + (1-alpha)/(60+rank), doubled, so that alpha 0.5 gives the published form;
+// a document that a retriever did not find gets nothing from it.
 func (s Scorer) Score(words, vector *Retrieved) float64 {
 	if words.Norm = 0; s.Ceiling > 0 {
 		words.Norm = min(1, words.Score/s.Ceiling)
@@ -145,8 +145,8 @@ type Query struct {
 // over the collection: of two normal distributions whose means are d deviations apart, z is d·z +
 // const of evidence. The query's own best passage estimates d. So the evidence for a document is
 // BM25 + d·(cosine - mean)/deviation, each times its [trust]. One unit of each norm is then worth
-// the ceiling for the words and d·(1 - floor)/deviation for the cosine, and the weight is the second
-// one's share of both.
+// the ceiling for the words and d·(1 - floor)/deviation for the cosine, and the weight is the
+// second one's share of both.
 func (s Scorer) Weight(q Query) float64 {
 	if !(q.Deviation > 0) {
 		return 0.5
