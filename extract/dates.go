@@ -52,8 +52,8 @@ func (x *source) noteDates(d Document) {
 	}
 }
 
-// reportDates warns of values that are no dates in fields that hold dates: by their name, or because
-// most values are.
+// reportDates warns of values that are no dates in fields that hold dates: by their name, or
+// because most values are.
 func (x *source) reportDates() error {
 	for _, name := range slices.Sorted(maps.Keys(x.dates)) {
 		f := x.dates[name]
