@@ -1,7 +1,6 @@
 package keyword
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -230,26 +229,6 @@ func TestSplitWord(t *testing.T) {
 	}
 	if n := len(splitWord("1212121212121212", 5, func(string) bool { return true })); n != 5 {
 		t.Errorf("%d ways, want no more than 5", n)
-	}
-}
-
-// BenchmarkCompounds searches 5,000 documents for words with breaks and without.
-func BenchmarkCompounds(b *testing.B) {
-	x := openTemp(b, Options{})
-	var entries []Entry
-	for no := range uint32(5000) {
-		entries = append(entries, Entry{No: no, Text: []Field{{"text", fmt.Sprintf("word%d ice cream database and data in a base", no)}}})
-	}
-	apply(b, x, 1, entries...)
-	for _, text := range []string{"data base word7", "words of a query that nobody joins", "unheard wordings"} {
-		b.Run(strings.ReplaceAll(text, " ", "_"), func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				if _, _, err := x.Search(b.Context(), Query{Text: text, Texts: textsOf(nil)}, 10, nil); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
 	}
 }
 

@@ -3,7 +3,6 @@ package keyword
 import (
 	"math/rand/v2"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -182,22 +181,6 @@ func holdsSlowly(x *Index, text string, p Phrase) bool {
 		return false
 	}
 	return p.Len() == 0 || from(0, 0, true)
-}
-
-func BenchmarkHolds(b *testing.B) {
-	x := unopened(b, "en")
-	p := x.Phrase("red brick wall")
-	text := strings.Repeat("The reader has seen a wall, and bricks; none of them were red, he says. ", 170)
-	b.Run("first", func(b *testing.B) {
-		for i := 0; b.Loop(); i++ {
-			x.Holds(text+strconv.Itoa(i), nil, p)
-		}
-	})
-	b.Run("again", func(b *testing.B) {
-		for b.Loop() {
-			x.Holds(text, nil, p)
-		}
-	})
 }
 
 // long repeats a word to n bytes and more.

@@ -209,48 +209,6 @@ func TestNearLimits(t *testing.T) {
 	}
 }
 
-func BenchmarkNear(b *testing.B) {
-	x := benchIndex(b, 50_000)
-	for _, most := range []int{1, 2} {
-		b.Run(fmt.Sprint(most), func(b *testing.B) {
-			for b.Loop() {
-				if _, _, err := x.Near(context.Background(), "w3a00xy", most, nil); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-}
-
-// BenchmarkNearManyFields asks for words that none of a thousand fields has.
-func BenchmarkNearManyFields(b *testing.B) {
-	x := openTemp(b, Options{})
-	for seq := range uint64(8) {
-		entries := make([]Entry, 250)
-		for i := range entries {
-			e := Entry{No: uint32(seq)*250 + uint32(i)}
-			for f := range 100 {
-				e.Text = append(e.Text, Field{fmt.Sprintf("field%d", (i*100+f)%1000), fmt.Sprintf("word%dx common breakfast w%d", f, i)})
-			}
-			entries[i] = e
-		}
-		apply(b, x, seq+1, entries...)
-	}
-	if err := x.Sync(context.Background()); err != nil {
-		b.Fatal(err)
-	}
-	words := []string{"brekfast", "qwertz", "abcdefg", "lorem", "ipsumm", "dolores", "consect", "adipis"}
-	for n := 0; b.Loop(); n++ {
-		for _, w := range words {
-			for most := 1; most <= 2; most++ {
-				if _, _, err := x.Near(context.Background(), fmt.Sprintf("%s%c%c", w, 'a'+n%26, 'a'+n/26%26), most, nil); err != nil {
-					b.Fatal(err)
-				}
-			}
-		}
-	}
-}
-
 // TestBeginningOfMany: of thousands of terms with one beginning the most frequent is first, also
 // the last of them in the dictionary. Names and numbers are not looked at.
 func TestBeginningOfMany(t *testing.T) {

@@ -336,38 +336,3 @@ func FuzzSynonyms(f *testing.F) {
 		}
 	})
 }
-
-// BenchmarkSynonyms searches 5,000 documents with 10,000 rules: for words that none of them reads,
-// for two that some do, and for one that is read as a phrase, too, of which the texts were read
-// before.
-func BenchmarkSynonyms(b *testing.B) {
-	x := benchIndex(b, 5_000)
-	var rules []string
-	for i := range MaxSynonymRules {
-		rules = append(rules, fmt.Sprintf("left%dx, right%dx", i, i))
-	}
-	rules = append(rules[2:], "w300x, w301x, w302x", "w40x, w41x w42x")
-	texts := func(_ context.Context, nos []uint32, f func(uint32, Field, []int)) error {
-		for _, no := range nos {
-			f(no, Field{"body", "w41x w42x"}, nil)
-		}
-		return nil
-	}
-	for _, text := range []string{"w2000x w20x w400x", "w300x w20x w301x", "w40x w2000x"} {
-		for _, s := range []*Synonyms{nil, newSynonyms(b, rules...)} {
-			b.Run(fmt.Sprintf("%s/synonyms=%t", text, s != nil), func(b *testing.B) {
-				b.ReportAllocs()
-				for b.Loop() {
-					if _, _, err := x.Search(context.Background(), Query{Text: text, Synonyms: s, Texts: texts}, 10, nil); err != nil {
-						b.Fatal(err)
-					}
-				}
-			})
-		}
-	}
-	b.Run("compile", func(b *testing.B) {
-		for b.Loop() {
-			newSynonyms(b, rules...)
-		}
-	})
-}

@@ -64,7 +64,7 @@ type latestView struct {
 
 // Budgets of a view in bytes.
 const (
-	hasBudget    = 64 << 10
+	hasBudget    = 512 << 10
 	dfBudget     = 512 << 10
 	splitsBudget = 1 << 20
 )

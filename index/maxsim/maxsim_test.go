@@ -210,13 +210,6 @@ func TestRounds(t *testing.T) {
 	}
 }
 
-func BenchmarkNewTable(b *testing.B) {
-	v := vectors(28_000, 384)
-	for b.Loop() {
-		table(v)
-	}
-}
-
 func BenchmarkMatch(b *testing.B) {
 	const vocab, dim = 28_000, 384
 	tab := table(vectors(vocab, dim))

@@ -273,34 +273,6 @@ func TestNormalize(t *testing.T) {
 	}
 }
 
-// BenchmarkNormalize compares normalize with the whole analysis.
-func BenchmarkNormalize(b *testing.B) {
-	for _, bm := range []struct{ name, language, text string }{
-		{"ascii", "standard", strings.Repeat("The quick brown fox jumps over the lazy dog. ", 100)},
-		{"french", "fr", strings.Repeat("Un élève a été reçu à l'école avec sa mère\u00a0! ", 100)},
-		{"chinese", "cjk", strings.Repeat("我喜欢在周末看电影，也喜欢吃北京烤鸭。", 100)},
-		{"decomposed", "fr", norm.NFD.String(strings.Repeat("Un élève a été reçu à l'école avec sa mère. ", 100))},
-	} {
-		a := newAnalyzer(b, bm.language)
-		text := []byte(bm.text)
-		b.Run("step=normalize/text="+bm.name, func(b *testing.B) {
-			b.SetBytes(int64(len(text)))
-			b.ReportAllocs()
-			for b.Loop() {
-				normalize(text)
-			}
-		})
-		b.Run("step=all/text="+bm.name, func(b *testing.B) {
-			b.SetBytes(int64(len(text)))
-			b.ReportAllocs()
-			for b.Loop() {
-				for range a.Tokens(bm.text) {
-				}
-			}
-		})
-	}
-}
-
 // FuzzAnalyze: terms lie within the text, whatever it is, and pieces change nothing.
 func FuzzAnalyze(f *testing.F) {
 	for _, s := range []string{"fooBar_baz.Qux's", "x\xffy", "ǅ İ ſ", "ABc", "'''", strings.Repeat("aB ", 40), "ﾊﾟ１ｱ゙한국어x각\u11a8", "نمی\u200cخواهم", "e\u0301\u0323ﷺ", "\xe2\xbb0東\xe2", "\u0301\u0e38"} {
