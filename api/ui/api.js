@@ -18,7 +18,7 @@ function keyWanted(status, code, changes) {
 
 /** fetch with the key, which is asked for where the server wants one. */
 async function send(path, init = {}) {
-  const changes = Boolean(init.method) && !/(search|batch|map|attention)$/.test(path);
+  const changes = Boolean(init.method) && !/(search|batch|similar|map|attention)$/.test(path);
   for (let first = true; ; first = false) {
     const sent = headers();
     let res;
@@ -78,6 +78,8 @@ export async function fetchDocument(collection, id) {
   const hit = found.hits.find((h) => h.id === id);
   return hit?.document ?? (await call(within(collection, `/documents/${encodeURIComponent(id)}`), undefined, parseExactly)).document;
 }
+/** Documents that are similar to others: {ids, limit, filter}. */
+export const similar = (collection, request, signal) => post(within(collection, '/similar'), request, signal, parseExactly);
 export const attention = (request, signal) => post('v1/attention', request, signal);
 
 export const map = (collection, options, signal) => post(within(collection, '/map'), options, signal);

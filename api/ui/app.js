@@ -5,7 +5,7 @@ import { $, count, el, number } from './dom.js';
 import { example, sampleOf } from './fields.js';
 import { narrowed, plain } from './filter.js';
 import { Results } from './results.js';
-import { address, readURL, setHome, state, views, writeURL } from './state.js';
+import { address, allViews, readURL, setHome, state, views, writeURL } from './state.js';
 import { trouble } from './trouble.js';
 
 const ui = Object.fromEntries(['form', 'q', 'mix', 'alpha', 'alphaValue', 'alphaReset', 'controls', 'boostToggle', 'boostRow', 'filterToggle', 'filterRow', 'filter', 'filterError',
@@ -31,6 +31,7 @@ const page = {
 
 const loaders = {
   search: () => loaded.search,
+  document: () => part(import('./document.js'), 'document').then((m) => new m.DocumentView($('view-document'), page)),
   compare: () => part(import('./compare.js'), 'compare').then((m) => new m.Compare($('view-compare'), page)),
   map: () => part(import('./map.js'), 'map').then((m) => new m.PassageMap($('view-map'), page)),
   collections: () => part(import('./collections.js'), 'inside', 'collections').then((m) => new m.Collections($('view-collections'), page)),
@@ -78,12 +79,12 @@ async function show(change) {
   if (shownView !== name) {
     loaded[shownView]?.leave();
     shownView = name;
-    for (const v of views) $('view-' + v).hidden = v !== name;
+    for (const v of allViews) $('view-' + v).hidden = v !== name;
     for (const a of document.querySelectorAll('#views a')) {
-      if (a.dataset.view === name) a.setAttribute('aria-current', 'page');
+      if (a.dataset.view === (name === 'document' ? 'search' : name)) a.setAttribute('aria-current', 'page');
       else a.removeAttribute('aria-current');
     }
-    ui.form.hidden = name === 'collections';
+    ui.form.hidden = name === 'collections' || name === 'document';
     ui.controls.hidden = name !== 'search';
     for (const row of ['filter', 'boost']) openRow(row, isOpen(row));
     document.body.dataset.view = name;
@@ -114,7 +115,7 @@ function showState() {
   const info = page.info();
   ui.about.textContent = info ? `${count(info.documents, 'document')}, ${count(info.passages, 'passage')} · ${info.model.name}, ${info.model.dimension} dimensions` : '';
   for (const a of document.querySelectorAll('#views a')) a.href = address({ view: a.dataset.view, own: {} });
-  const title = { search: '', compare: 'Compare', map: 'Map', inside: 'Inside', collections: 'Collections' }[state.view];
+  const title = { compare: 'Compare', map: 'Map', inside: 'Inside', collections: 'Collections', document: 'Document' }[state.view];
   document.title = [state.view !== 'collections' && state.q, title, 'searchd'].filter(Boolean).join(' – ');
 }
 

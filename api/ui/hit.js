@@ -1,20 +1,21 @@
 // One hit: a card with its title, best passage, facts, full text and the reasons for its score.
-import { el, number, share } from './dom.js';
+import { el, number } from './dom.js';
 import { equals } from './filter.js';
-import { refused, shares } from './fusion.js';
+import { refused } from './fusion.js';
 import { appendSnippet, encodedText, sentenceOf } from './passage.js';
-import { address } from './state.js';
+import { address, documentAddress } from './state.js';
 import { appendMarked, excerpt, markedWords, parseMarked, splitByBytes } from './text.js';
 import { textFields, titleOf } from './title.js';
 import { trouble } from './trouble.js';
-import { explanation, mixBar, nearness } from './why.js';
+import { explanation, nearness, relevanceBar } from './why.js';
 
-const snippetLength = 340;
+const snippetLength = 300;
 const chipLength = 60; // of a string
-const mostChips = 8;
+const mostChips = 6;
 const topics = ['tags', 'tag', 'keywords', 'categories', 'category']; // chips before others
 
-function fieldText(doc, field) {
+/** The text of a field, by its dotted name. */
+export function fieldText(doc, field) {
   let v = doc;
   if (Object.hasOwn(doc, field)) v = doc[field];
   else for (const part of field.split('.')) v = v && typeof v === 'object' ? v[part] : undefined;
@@ -62,7 +63,7 @@ export class Card {
     this.alpha = alpha;
     this.words = markedWords(hit, this.actions.query());
     const focused = this.root.contains(document.activeElement) && document.activeElement.dataset.role;
-    this.title = titleOf(hit);
+    this.title = titleOf(hit, this.actions.first?.(hit.id));
     this.link = safeURL(hit.document);
     // The article stays the same element: what had the focus before a dialog opened has it again when that is closed.
     this.article ??= el('article', { tabindex: '-1', 'data-role': 'card' });
@@ -70,7 +71,7 @@ export class Card {
     this.text = el('div', { class: 'panel text', hidden: !this.openText });
     this.why = el('div', { class: 'panel why', hidden: !this.openWhy });
     const chips = this.chips();
-    this.article.replaceChildren(...[this.head(), this.snippet(), ...this.asides(), chips, this.foot(), this.text, this.why].filter(Boolean));
+    this.article.replaceChildren(...[this.head(), this.snippet(), ...this.asides(), el('div', { class: 'line' }, this.crumb(), chips, this.foot()), this.text, this.why].filter(Boolean));
     if (!this.article.parentNode) this.root.replaceChildren(this.article);
     this.fill();
     if (focused) this.root.querySelector(`[data-role="${focused}"]`)?.focus({ preventScroll: true });
@@ -78,7 +79,7 @@ export class Card {
 
   head() {
     const h = el('h2', { dir: 'auto', title: this.title.text.length > 120 ? this.title.text : null });
-    const into = this.link ? el('a', { href: this.link.href, target: '_blank', rel: 'noopener noreferrer' }) : h;
+    const into = el('a', { href: documentAddress(this.hit.id), 'data-role': 'open' });
     const marked = this.hit.highlights?.[this.title.field]?.[0];
     const parts = marked ? parseMarked(marked) : [];
     if (parts.length && parts.map((p) => p.text).join('') === this.title.text) {
@@ -86,15 +87,17 @@ export class Card {
     } else {
       appendMarked(into, this.title.text, this.words);
     }
-    if (into !== h) h.append(into);
-    const s = shares(this.hit, this.alpha);
-    const total = s.words + s.meaning;
-    const score = this.alpha === undefined ? this.hit.score : refused(this.hit, this.alpha) ?? this.hit.score;
-    const bar = this.hit.explain ? mixBar(s.words / s.top, s.meaning / s.top) : null;
+    h.append(into);
     if (!this.hit.explain) return el('header', null, h); // compared with nothing
-    return el('header', null, h,
-      el('span', { class: 'score', title: total ? `words ${number(s.words)} + meaning ${number(s.meaning)}` : 'score' }, bar,
-        el('span', { class: 'value' }, el('span', { class: 'hidden' }, 'Score '), score < 0.01 ? number(score) : share(score))));
+    const score = this.alpha === undefined ? this.hit.score : refused(this.hit, this.alpha) ?? this.hit.score;
+    return el('header', null, h, relevanceBar(score, this.hit.explain));
+  }
+
+  /** Where in the document the best passage is: headings and page, as far as they are known. */
+  crumb() {
+    const { trail = [], page } = this.hit.passages?.[0] ?? {};
+    const parts = [...trail.filter((t) => t !== this.title.text), page && `page ${page}`].filter(Boolean);
+    return parts.length ? el('span', { class: 'crumb', title: parts.join(' › ') }, parts.join(' › ')) : null;
   }
 
   snippet() {
@@ -162,14 +165,11 @@ export class Card {
   }
 
   foot() {
-    const x = this.hit.explain;
-    const ranks = [];
-    if (x?.keyword) ranks.push(rankLabel('words', x.keyword.rank, x.keyword.score > 0, x.fusion));
-    if (x?.vector) ranks.push(rankLabel('meaning', x.vector.rank, x.vector.cosine > 0, x.fusion));
     this.textButton = el('button', { type: 'button', class: 'link', 'data-role': 'text', 'aria-expanded': String(this.openText), onclick: () => this.toggleText() }, 'Full text');
-    this.whyButton = x ? el('button', { type: 'button', class: 'link', 'data-role': 'why', 'aria-expanded': String(this.openWhy), onclick: () => this.toggleWhy() }, 'Why this result') : null;
-    const id = this.hit.id !== this.title.text ? el('span', { class: 'id' }, this.hit.id) : null;
-    return el('footer', null, this.textButton, this.whyButton, el('span', { class: 'ranks' }, ranks.join(' · ')), id);
+    this.whyButton = this.hit.explain ? el('button', { type: 'button', class: 'link', 'data-role': 'why', 'aria-expanded': String(this.openWhy), onclick: () => this.toggleWhy() }, 'Why this result?') : null;
+    const source = this.link ? el('a', { class: 'link', href: this.link.href, target: '_blank', rel: 'noopener noreferrer' }, 'Source ↗') : null;
+    const id = this.hit.id !== this.title.text ? el('span', { class: 'id', title: this.hit.id }, this.hit.id) : null;
+    return el('footer', null, id, source, this.textButton, this.whyButton);
   }
 
   toggleText() {
@@ -308,10 +308,4 @@ export class Card {
 function chipLabel(v, isLink) {
   if (isLink) return v.replace(/^https?:\/\//, '');
   return /^\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)$/.test(v) ? v.slice(0, 10) : String(v);
-}
-
-/** The place of a hit in a leg; found says whether the leg has it at all, though perhaps behind the first that take part. */
-function rankLabel(leg, rank, found, fusion) {
-  if (rank > 0) return `${leg} #${rank}`;
-  return found && fusion?.window ? `${leg} after #${fusion.window}` : `${leg} –`;
 }

@@ -182,7 +182,7 @@ export class Narrow {
   }
 
   renderOrder() {
-    const options = [new Option(browses(state.q) ? 'first arrival' : 'relevance', '')];
+    const options = [new Option(browses(state.q) ? 'order added' : 'relevance', '')];
     for (const { name, dates } of this.offered.order) {
       options.push(new Option(`${name}, ${dates ? 'latest' : 'highest'} first`, `${name}:desc`), new Option(`${name}, ${dates ? 'earliest' : 'lowest'} first`, `${name}:asc`));
     }

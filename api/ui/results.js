@@ -5,9 +5,9 @@ import { texts } from './fields.js';
 import { refuse } from './fusion.js';
 import { Card } from './hit.js';
 import { Narrow } from './narrow.js';
-import { address, state } from './state.js';
+import { address, documentAddress, state } from './state.js';
 import { browses } from './text.js';
-import { titleFields, titleOf } from './title.js';
+import { textFields, titleFields, titleOf, untitled } from './title.js';
 import { trouble } from './trouble.js';
 
 const pauseDelay = 150; // ms without a key until the meaning is asked for too
@@ -27,7 +27,7 @@ function asks() {
 /** The view. page: {changed(options), filterWrong(message)}. */
 export class Results {
   constructor(page) {
-    for (const id of ['box', 'status', 'timingsToggle', 'timings', 'curl', 'marks', 'degraded', 'respelled', 'warnings', 'held', 'results', 'more', 'end', 'blank']) ui[id] = $(id);
+    for (const id of ['box', 'status', 'timingsToggle', 'timings', 'curl', 'marks', 'degraded', 'respelled', 'warnings', 'held', 'results', 'more', 'end', 'blank', 'density']) ui[id] = $(id);
     this.page = page;
     this.answer = null; // {asked, res, preview} that is on the page
     this.fusedWith = null;
@@ -41,6 +41,7 @@ export class Results {
     this.lastKey = 0;
     this.lastMove = 0;
     this.narrow = new Narrow(page);
+    this.firsts = new Map(); // collection and id -> the beginning of the text, for a title
     this.wire();
   }
 
@@ -51,6 +52,8 @@ export class Results {
     });
     ui.curl.addEventListener('click', () => copy(api.curl(state.c, this.query({ limit: pageSize }))));
     ui.more.addEventListener('click', () => this.more());
+    ui.density.addEventListener('click', () => compact(!isCompact()));
+    compact(isCompact());
     ui.held.addEventListener('click', () => this.release(true));
     ui.results.addEventListener('pointerleave', () => { if (!ui.results.contains(document.activeElement)) this.release(true); });
     ui.results.addEventListener('focusout', (e) => { if (!ui.results.contains(e.relatedTarget) && !ui.results.matches(':hover')) this.release(true); });
@@ -120,6 +123,7 @@ export class Results {
       if (mine !== this.running) return;
       const answer = { asked, res, preview };
       this.arrive(answer);
+      if (!preview) this.entitle(answer, mine.signal);
       if (!preview && asked.mode !== 'keyword' && !browses(asked.q) && res.hits.length) this.sentences(answer, 0, mine.signal);
     } catch (err) {
       if (err.name === 'AbortError' || mine !== this.running || preview) return;
@@ -165,6 +169,19 @@ export class Results {
       for (const h of a.res.hits) if (near.get(h.id) && h.passages[0]) h.passages[0].sentence = near.get(h.id);
       if (this.answer === a) this.render(); // one that is held back has them when it is shown
     } catch { /* the hits are good without */ }
+  }
+
+  /** Reads the beginning of documents without a title, which is their heading. */
+  async entitle(a, signal) {
+    const key = (h) => `${a.asked.c} ${h.id}`;
+    const ids = a.res.hits.filter((h) => untitled(h) && !this.firsts.has(key(h))).map((h) => h.id);
+    if (!ids.length) return;
+    try {
+      const list = ids.map((id) => `'${id.replaceAll("'", "''")}'`).join(', ');
+      const res = await api.search(a.asked.c, { q: '', filter: `_id IN [${list}]`, limit: ids.length, passages: 0, highlight: false, return_fields: textFields }, signal);
+      for (const h of res.hits) this.firsts.set(key(h), textFields.map((f) => h.document?.[f]).find((t) => typeof t === 'string') ?? '');
+      if (this.answer === a) this.render();
+    } catch { /* the hits have their file names */ }
   }
 
   /** Puts an answer on the page, unless that would move the hits under the pointer or the focus. */
@@ -263,7 +280,7 @@ export class Results {
     const nodes = hits.map((h) => {
       let card = this.cards.get(h.id);
       if (card) card.update(h, alpha);
-      else this.cards.set(h.id, (card = new Card(h, { filter: (f) => this.page.addFilter(f), query: () => this.asked(), info: () => this.page.info(), whole: (id) => api.fetchDocument(from, id) })));
+      else this.cards.set(h.id, (card = new Card(h, { first: (id) => this.firsts.get(`${from} ${id}`), filter: (f) => this.page.addFilter(f), query: () => this.asked(), info: () => this.page.info(), whole: (id) => api.fetchDocument(from, id) })));
       return card.root;
     });
     const focused = document.activeElement;
@@ -308,8 +325,7 @@ export class Results {
     if (res.degraded) ui.degraded.textContent = `Only one of the two searches could run. ${res.degraded_reason || ''}`.trim();
     const n = res.total.value;
     const without = (res.query?.without || []).map((w, i) => `${i ? ',' : ' without'} “${w}”`).join('');
-    const of = { keyword: 'by words', vector: 'by meaning', union: '' }[res.total.of] ?? '';
-    ui.status.textContent = n === 0 ? 'No results' + without : `${res.total.relation === 'gte' ? 'At least ' : ''}${n.toLocaleString('en')} ${n === 1 ? 'match' : 'matches'} ${of}`.trim() + without + (this.answer.preview ? ' …' : '');
+    ui.status.textContent = counted(res.total) + without + (this.answer.preview ? ' …' : '');
     ui.timingsToggle.textContent = `${number(res.took_ms)} ms`;
     renderTimings(res);
   }
@@ -322,30 +338,39 @@ export class Results {
 
   blank() {
     const info = this.page.info();
-    const command = (c) => el('pre', null, `ingest --server ${location.origin} --collection ${c} PATH`);
-    const upload = el('p', null, el('a', { href: address({ view: 'collections', own: {} }) }, 'Drop files here'), ', or on the command line:');
-    if (!state.c) return [el('h2', null, 'Nothing to search yet'), el('p', null, 'Bring documents in: files, folders, or a stream of JSON lines.'), upload, command('docs')];
+    if (!state.c) return [el('h2', null, 'Nothing to search yet'), ...this.ways('docs')];
+    if (info?.documents === 0) return [el('h2', null, `${state.c} has no documents yet`), ...this.ways(state.c)];
     if (!asks()) {
-      if (info?.documents === 0) return [el('h2', null, `${state.c} is empty`), upload, command(state.c)];
       return [...invite(), this.tries(), teach(info)];
     }
     if (!this.answer) return [];
     const tips = [];
     const tip = (text, change) => tips.push(el('li', null, el('button', { type: 'button', class: 'link', onclick: () => { change(); this.page.changed(); } }, text)));
     if (state.filter) tip('Search without the filter', () => { state.filter = ''; });
-    if (state.mode === 'keyword') tip('Search by meaning as well', () => { state.mode = 'hybrid'; });
-    return [el('h2', null, 'Nothing found'), tips.length ? el('ul', { class: 'tips' }, ...tips) : el('p', { class: 'quiet' }, 'Try other words.')];
+    if (state.mode === 'keyword') tip('Use hybrid search', () => { state.mode = 'hybrid'; });
+    return [el('h2', null, 'No results'), tips.length ? el('ul', { class: 'tips' }, ...tips) : el('p', { class: 'quiet' }, 'Try other or fewer words.')];
+  }
+
+  /** How to add documents: by dropping files, on the command line, by the API. */
+  ways(c) {
+    const way = (title, ...children) => el('section', null, el('h3', null, title), ...children);
+    const url = (path) => new URL(path, document.baseURI).href;
+    return [el('div', { class: 'teach ways' },
+      way('Drop files', el('p', null, el('a', { class: 'button primary', href: address({ view: 'collections', own: {} }) }, 'Add documents'), ' Files or folders: Markdown, HTML, PDF, office files, CSV, JSON lines, mail and more.')),
+      way('Command line', el('pre', { tabindex: '0' }, `ingest --server ${location.origin} --collection ${c} FOLDER`)),
+      way('API', el('pre', { tabindex: '0' }, `curl ${url(`v1/collections/${encodeURIComponent(c)}/documents`)} \\\n  -d '{"title": "Hello", "text": "A first document"}'`)))];
   }
 
   fail(err, retry = () => this.page.changed()) {
+    if (err.errors?.some((e) => e.pointer.startsWith('/filter'))) { // half of it may be typed: the last results stay
+      if (!this.answer) ui.blank.hidden = true;
+      this.page.filterWrong(err.message.replace(/^filter: got .*, allowed: (filter: )?/, ''));
+      ui.status.textContent = this.answer ? `${counted(this.answer.res.total)} of the last valid filter` : '';
+      return;
+    }
     this.answer = null;
     this.cards.clear();
     this.render();
-    if (err.errors?.some((e) => e.pointer.startsWith('/filter'))) {
-      this.page.filterWrong(err.message.replace(/^filter: got .*, allowed: (filter: )?/, ''));
-      ui.blank.hidden = true;
-      return;
-    }
     ui.status.textContent = 'The search failed';
     ui.blank.replaceChildren(...(err.code === 'collection_not_found' ? this.missing(err) : [trouble(err, retry)]));
     ui.blank.hidden = false;
@@ -396,6 +421,8 @@ export class Results {
       card.article.focus();
     } else if (e.key === 'Enter' && e.target === card.article) {
       card.toggleText();
+    } else if (e.key === 'o') {
+      this.page.go(documentAddress(card.hit.id));
     } else if (e.key === 'w') {
       card.toggleWhy();
     } else if (e.key === 'n' || e.key === 'N') {
@@ -424,16 +451,35 @@ export class Results {
 }
 
 function invite() {
-  return [el('h2', null, 'Type a question, a few words, or an exact name'), el('p', { class: 'quiet' }, 'Results come as you type: by words at once, by meaning when you pause.')];
+  return [el('h2', null, 'Type a question, a few words, or an exact name'), el('p', { class: 'quiet' }, 'Results appear as you type: from keyword search at once, from vector search when you pause.')];
 }
 
 /** What a search does, for who sees the empty page. */
 function teach(info) {
   const part = (cls, title, ...text) => el('section', null, el('h3', { class: cls }, title), el('p', null, ...text));
   return el('div', { class: 'teach' },
-    part('words', 'By words', 'Counts the query’s words in each document; rare words weigh more, long documents count less. Finds names and exact terms.'),
-    part('meaning', 'By meaning', `A model turns each passage into ${info ? info.model.dimension : 'some hundred'} numbers, and near numbers mean near meaning. Finds what is said in other words: see the `, el('a', { href: address({ view: 'map', own: {} }) }, 'map'), ', and what is ', el('a', { href: address({ view: 'inside', own: {} }) }, 'inside'), '.'),
-    part('', 'Together', 'The evidence of both is added and shown as a probability of relevance. How much each counts follows from the query, or from the slider; “why this result” shows the sum.'));
+    part('words', 'Keyword search', 'Counts the query’s words in each document; rare words weigh more. Finds names and exact terms.'),
+    part('meaning', 'Vector search', `A model turns each passage into ${info ? info.model.dimension : 'some hundred'} numbers; similar meanings have similar numbers. Finds the same thing in other words: see the `, el('a', { href: address({ view: 'map', own: {} }) }, 'map'), ' and the ', el('a', { href: address({ view: 'inside', own: {} }) }, 'model'), '.'),
+    part('', 'Hybrid search', 'Combines both into one relevance between 0 and 1. The slider changes their weights; “Why this result?” shows the calculation.'));
+}
+
+/** How many results there are. */
+function counted({ value: n, relation, of }) {
+  if (n === 0) return 'No results';
+  if (relation === 'gte') return of === 'vector' ? `Closest ${n.toLocaleString('en')}` : `About ${rounded(n).toLocaleString('en')} results`;
+  return `${n.toLocaleString('en')} ${n === 1 ? 'result' : 'results'}`;
+}
+
+/** A count to two significant digits. */
+const rounded = (n) => (n < 100 ? n : Number(n.toPrecision(2)));
+
+const isCompact = () => { try { return localStorage.getItem('searchd.density') === 'compact'; } catch { return document.body.classList.contains('compact'); } };
+
+/** Shows results with one line each, or with their passages. */
+function compact(on) {
+  try { localStorage.setItem('searchd.density', on ? 'compact' : ''); } catch { /* the choice lives as long as the page */ }
+  document.body.classList.toggle('compact', on);
+  ui.density.setAttribute('aria-pressed', String(on));
 }
 
 function sameOrder(a, b) {

@@ -1,6 +1,7 @@
 // What is asked lives in the URL; this is the only module that reads and writes it.
 
-export const views = ['search', 'compare', 'map', 'inside', 'collections'];
+export const views = ['search', 'compare', 'map', 'inside', 'collections']; // in the navigation
+export const allViews = [...views, 'document'];
 const modes = ['hybrid', 'semantic', 'keyword'];
 
 /**
@@ -9,7 +10,7 @@ const modes = ['hybrid', 'semantic', 'keyword'];
  */
 export const state = { view: 'search', c: '', q: '', mode: 'hybrid', alpha: null, filter: '', boosts: [], exact: false, sort: '', narrow: false, own: {} };
 
-const ownNames = ['text', 'a', 'b', 'color', 'layer', 'head'];
+const ownNames = ['doc', 'text', 'a', 'b', 'color', 'layer', 'head'];
 
 let home = ''; // the collection that a URL without one means
 
@@ -27,7 +28,7 @@ function parseBoost(text) {
 
 export function readURL() {
   const p = new URLSearchParams(location.search);
-  state.view = views.includes(p.get('view')) ? p.get('view') : 'search';
+  state.view = allViews.includes(p.get('view')) ? p.get('view') : 'search';
   state.q = p.get('q') || '';
   state.mode = modes.includes(p.get('mode')) ? p.get('mode') : 'hybrid';
   const a = parseFloat(p.get('alpha'));
@@ -41,6 +42,9 @@ export function readURL() {
   state.own = {};
   for (const name of ownNames) if (p.get(name) !== null) state.own[name] = p.get(name);
 }
+
+/** The address of a document, found by the query of the state or by none. */
+export const documentAddress = (id, changes = {}) => address({ view: 'document', own: { doc: id }, ...changes });
 
 /** The page's address with some of the state changed. */
 export function address(changes = {}) {

@@ -4,14 +4,32 @@ export const textFields = ['text', 'body', 'content', 'abstract', 'summary', 'de
 const hash = /^[0-9a-f]{32}$/; // the id of a record that came without one
 const longest = 80; // of a heading that is made
 
-/** {field, text}: the title and its field. Without one the id; a hash, which says nothing to anybody, gives way to what the document holds. */
-export function titleOf(hit) {
+/**
+ * {field, text}: the title and its field. Without one the first heading or line, as far as the hit or `first`, the beginning of the
+ * text, shows it; then the file name; then the id.
+ */
+export function titleOf(hit, first = '') {
   for (const f of titleFields) {
     const t = hit.document?.[f];
     if (typeof t === 'string' && t.trim()) return { field: f, text: t };
   }
-  return { field: '', text: (hash.test(hit.id) && heading(hit)) || hit.id };
+  const opening = first || hit.passages?.find((p) => p.start === 0 && textFields.includes(p.field))?.text || textFields.map((f) => hit.document?.[f]).find((t) => typeof t === 'string' && t.trim()) || '';
+  const line = hit.passages?.[0]?.trail?.[0] || firstLine(opening);
+  return { field: '', text: line || (hash.test(hit.id) ? heading(hit) : fileName(hit.id)) || hit.id };
 }
+
+/** Whether a hit needs the beginning of its text for a title. */
+export const untitled = (hit) => titleOf(hit).text === fileName(hit.id);
+
+/** The first heading of a text in Markdown, else its first line. */
+function firstLine(text) {
+  const lines = text.slice(0, 2000).split('\n').map((l) => l.trim()).filter(Boolean);
+  const line = lines.find((l) => /^#{1,6} /.test(l)) ?? lines[0] ?? '';
+  return begin(line.replace(/^#{1,6} +/, ''));
+}
+
+/** The last part of an id that is a path. */
+const fileName = (id) => id.replace(/\/+$/, '').split('/').pop();
 
 /** The beginning of the text, or of a row the values with words, in their order; where it has none, what was found in it, or its numbers, dates and addresses. */
 function heading({ document, passages = [] }) {

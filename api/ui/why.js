@@ -14,10 +14,19 @@ export function mixBar(words, meaning) {
   return bar;
 }
 
+/** The relevance of a hit between 0 and 1 as a bar and a number. */
+export function relevanceBar(score, { keyword, vector, fusion }) {
+  const alone = keyword && !vector && !fusion; // a score of keyword search has no upper bound
+  const relevance = Math.max(0, Math.min(1, alone ? keyword.norm ?? 0 : fusion?.method === 'rrf' ? (score * (rrfK + 1)) / 2 : score));
+  const bar = el('span', { class: 'bar', 'aria-hidden': 'true' }, el('i'));
+  bar.firstChild.style.width = `${relevance * 100}%`;
+  return el('span', { class: 'score', title: `Relevance ${share(relevance)} of 1` }, bar, el('span', { class: 'value' }, el('span', { class: 'hidden' }, 'Relevance '), share(relevance)));
+}
+
 export function explanation(hit, alpha) {
   const { keyword: k, vector: v, fusion: f } = hit.explain;
   const s = shares(hit, alpha);
-  const out = [el('h3', null, 'How the score came about')];
+  const out = [el('h3', null, 'How the relevance was calculated')];
   const rows = el('dl', { class: 'legs' });
   const row = (name, cls, part, sum, facts) => rows.append(
     el('dt', { class: cls }, name),
@@ -30,19 +39,19 @@ export function explanation(hit, alpha) {
   };
   if (k) {
     const most = k.ceiling > 0 ? ` of at most ${number(k.ceiling)}` : '';
-    row('Words', 'words', s.words, sum(k, 1 - s.alpha, s.words, k.score), `BM25 ${number(k.score)}${most}${place(k.rank, k.score)}`);
+    row('Keyword', 'words', s.words, sum(k, 1 - s.alpha, s.words, k.score), `BM25 ${number(k.score)}${most}${place(k.rank, k.score)}`);
   }
   if (v) {
     const match = v.match === undefined ? '' : `, words alike ${number(v.match)}`;
-    row('Meaning', 'meaning', s.meaning, sum(v, s.alpha, s.meaning, v.similarity ?? v.cosine), `cosine ${number(v.cosine)}${match}${place(v.rank, v.cosine)}`);
+    row('Semantic', 'meaning', s.meaning, sum(v, s.alpha, s.meaning, v.similarity ?? v.cosine), `cosine ${number(v.cosine)}${match}${place(v.rank, v.cosine)}`);
   } else if (k && f) {
-    row('Meaning', 'meaning', 0, '0', 'the document has no text to compare');
+    row('Semantic', 'meaning', 0, '0', 'the document has no text to compare');
   }
   out.push(rows);
-  if (k && (v || f)) out.push(el('p', { class: 'facts' }, s.method === 'rrf' ? 'Fused by the ranks in both searches (reciprocal rank fusion).' : `Evidence = ${share(1 - s.alpha)} × words + ${share(s.alpha)} × meaning = ${share(s.words + s.meaning)}; the score is the probability of relevance that this stands for.`));
+  if (k && (v || f)) out.push(el('p', { class: 'facts' }, s.method === 'rrf' ? 'Fused by the ranks in both searches (reciprocal rank fusion).' : `Evidence = ${share(1 - s.alpha)} × keyword + ${share(s.alpha)} × semantic = ${share(s.words + s.meaning)}; the score is the probability of relevance that this stands for.`));
   if (hit.explain.boost) out.push(el('p', { class: 'facts' }, boosted(hit)));
   if (k?.terms?.length) out.push(termsTable(k.terms));
-  else if (k) out.push(el('p', { class: 'facts' }, 'None of the query’s words occurs here; the meaning alone found it.'));
+  else if (k) out.push(el('p', { class: 'facts' }, 'None of the query’s words occurs here: vector search alone found it.'));
   return out;
 }
 
