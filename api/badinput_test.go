@@ -417,3 +417,20 @@ func TestTrailingSlash(t *testing.T) {
 		}
 	}
 }
+
+// TestLinesArePointedToTheImport: NDJSON that is sent to the route of single documents.
+func TestLinesArePointedToTheImport(t *testing.T) {
+	f := newFixture(t, Options{})
+	const path, lines = "/v1/collections/docs/documents", "{\"id\":\"n1\"}\n{\"id\":\"n2\"}\n"
+	for media, code := range map[string]string{"application/x-ndjson": "unsupported_media_type", "application/json": "malformed_request"} {
+		status := map[string]int{"unsupported_media_type": 415, "malformed_request": 400}[code]
+		if p := f.do("POST", path, lines, "Content-Type", media).problem(status, code, ""); !strings.Contains(p.Detail, "POST "+path+"/import") {
+			t.Errorf("as %s: %s", media, p.Detail)
+		}
+	}
+	for media, body := range map[string]string{"text/html": "<p>x", "application/json": `{"id":"n1"} x`} {
+		if a := f.do("POST", path, body, "Content-Type", media); strings.Contains(a.Body.String(), "/import") {
+			t.Errorf("%s as %s: %s", body, media, a.Body)
+		}
+	}
+}

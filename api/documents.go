@@ -115,7 +115,7 @@ func (s *Server) postDocuments(w http.ResponseWriter, r *http.Request) error {
 	c := r.PathValue("collection")
 	data, err := bodyOf(r, false, "application/json")
 	if err != nil {
-		return err
+		return s.toImport(c, err, strings.Contains(r.Header.Get("Content-Type"), "json"))
 	}
 	if err := checkText(data); err != nil {
 		return err
@@ -123,7 +123,7 @@ func (s *Server) postDocuments(w http.ResponseWriter, r *http.Request) error {
 	if bytes.TrimSpace(data)[0] != '[' {
 		doc, err := parseDocument(data)
 		if err != nil {
-			return err
+			return s.toImport(c, err, isLines(data))
 		}
 		if doc.ID == "" && r.Header.Get("If-Match") != "" {
 			return &requestError{kind: errMalformed, detail: "If-Match: given, allowed with a document that has an id"}
@@ -156,6 +156,20 @@ func (s *Server) postDocuments(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	return writeJSON(w, http.StatusOK, list)
+}
+
+// toImport adds to the error of a body of NDJSON where such bodies go.
+func (s *Server) toImport(collection string, err error, lines bool) error {
+	if !lines {
+		return err
+	}
+	return fmt.Errorf("%w; one document per line goes to POST /v1/collections/%s/documents/import as application/x-ndjson, an array of documents to this route", err, url.PathEscape(collection))
+}
+
+// isLines reports whether data is several JSON values, one per line.
+func isLines(data []byte) bool {
+	first, rest, found := bytes.Cut(bytes.TrimSpace(data), []byte("\n"))
+	return found && json.Valid(first) && len(bytes.TrimSpace(rest)) > 0
 }
 
 // parseArray reads the documents of an array. A wrong one gets its error in list and is not in

@@ -36,7 +36,7 @@ func NewListener(l net.Listener, o Options) *Listener {
 
 // newListener is NewListener without starting to answer.
 func newListener(l net.Listener, o Options) *Listener {
-	o = o.withDefaults()
+	o, _ = o.withDefaults() // New returns the error
 	f := &Listener{l: l, conns: newConns(l, o.MaxConns), failed: make(chan error, 1)}
 	f.use(http.HandlerFunc(answerWhileOpening))
 	f.srv = &http.Server{

@@ -59,39 +59,43 @@ type Options struct {
 	MaxEmbedTexts int   // texts of one embedding request, default 16384
 }
 
-func (o Options) withDefaults() Options {
+// option is an option that is a number, and its default.
+type option[T int | int64 | time.Duration] struct {
+	name     string
+	value    *T
+	fallback T
+}
+
+// complete sets the default of an option, or returns an error about a negative value.
+func complete[T int | int64 | time.Duration](options []option[T]) (errs []error) {
+	for _, x := range options {
+		if *x.value < 0 {
+			errs = append(errs, fmt.Errorf("%s: got %v, allowed: %v (default) or more", x.name, *x.value, T(0)))
+		}
+		*x.value = cmp.Or(*x.value, x.fallback)
+	}
+	return errs
+}
+
+// withDefaults returns o with its defaults, and an error that names every option with a wrong
+// value. Engine and Inference may be nil.
+func (o Options) withDefaults() (Options, error) {
 	cores := runtime.GOMAXPROCS(0)
 	o.Logger = cmp.Or(o.Logger, slog.Default())
 	o.Version = cmp.Or(o.Version, "dev")
-	o.SearchSlots = cmp.Or(o.SearchSlots, 2*cores)
-	o.WriteSlots = cmp.Or(o.WriteSlots, max(2, cores))
-	o.EmbedSlots = cmp.Or(o.EmbedSlots, 128)
-	o.SearchTimeout = cmp.Or(o.SearchTimeout, 5*time.Second)
-	o.SearchWait = cmp.Or(o.SearchWait, o.SearchTimeout*4/5)
-	o.EmbedTimeout = cmp.Or(o.EmbedTimeout, 10*time.Minute)
-	o.WriteTimeout = cmp.Or(o.WriteTimeout, time.Minute)
-	o.DrainTimeout = cmp.Or(o.DrainTimeout, 20*time.Second)
-	o.IdleBody = cmp.Or(o.IdleBody, 30*time.Second)
-	o.MaxBody = cmp.Or(o.MaxBody, 1<<20)
-	o.MaxDocuments = cmp.Or(o.MaxDocuments, 32<<20)
-	o.MaxImport = cmp.Or(o.MaxImport, 4<<30)
-	o.MaxInFlight = cmp.Or(o.MaxInFlight, 256<<20)
-	o.MaxItem = cmp.Or(o.MaxItem, 8<<20) // mapping.MaxDocument
-	o.MaxConns = cmp.Or(o.MaxConns, 512)
-	o.MaxEmbedTexts = cmp.Or(o.MaxEmbedTexts, 16384)
-	return o
-}
-
-func (o Options) revision() *string {
-	if o.Revision == "" {
-		return nil
-	}
-	return &o.Revision
-}
-
-// Validate names every option with a wrong value. Engine may still be nil.
-func (o Options) Validate() error {
-	var errs []error
+	errs := complete([]option[int]{
+		{"SearchSlots", &o.SearchSlots, 2 * cores}, {"WriteSlots", &o.WriteSlots, max(2, cores)}, {"EmbedSlots", &o.EmbedSlots, 128}, {"RateBurst", &o.RateBurst, 0},
+		{"MaxItem", &o.MaxItem, 8 << 20}, // mapping.MaxDocument
+		{"MaxConns", &o.MaxConns, 512}, {"MaxEmbedTexts", &o.MaxEmbedTexts, 16384},
+	})
+	errs = append(errs, complete([]option[int64]{
+		{"MaxBody", &o.MaxBody, 1 << 20}, {"MaxDocuments", &o.MaxDocuments, 32 << 20}, {"MaxImport", &o.MaxImport, 4 << 30}, {"MaxInFlight", &o.MaxInFlight, 256 << 20},
+	})...)
+	errs = append(errs, complete([]option[time.Duration]{
+		{"SearchTimeout", &o.SearchTimeout, 5 * time.Second}, {"EmbedTimeout", &o.EmbedTimeout, 10 * time.Minute}, {"WriteTimeout", &o.WriteTimeout, time.Minute},
+		{"DrainGrace", &o.DrainGrace, 0}, {"DrainTimeout", &o.DrainTimeout, 20 * time.Second}, {"IdleBody", &o.IdleBody, 30 * time.Second},
+	})...)
+	errs = append(errs, complete([]option[time.Duration]{{"SearchWait", &o.SearchWait, o.SearchTimeout * 4 / 5}})...)
 	if !(o.RateLimit >= 0 && o.RateLimit <= 1e6) {
 		errs = append(errs, fmt.Errorf("RateLimit: got %v, allowed: 0 (none) to 1000000", o.RateLimit))
 	}
@@ -100,34 +104,23 @@ func (o Options) Validate() error {
 			errs = append(errs, err)
 		}
 	}
-	for _, n := range []struct {
-		name  string
-		value int64
-	}{
-		{"SearchSlots", int64(o.SearchSlots)}, {"WriteSlots", int64(o.WriteSlots)}, {"EmbedSlots", int64(o.EmbedSlots)},
-		{"MaxBody", o.MaxBody}, {"MaxDocuments", o.MaxDocuments}, {"MaxImport", o.MaxImport},
-		{"MaxInFlight", o.MaxInFlight}, {"RateBurst", int64(o.RateBurst)},
-		{"MaxItem", int64(o.MaxItem)}, {"MaxConns", int64(o.MaxConns)}, {"MaxEmbedTexts", int64(o.MaxEmbedTexts)},
-	} {
-		if n.value < 0 {
-			errs = append(errs, fmt.Errorf("%s: got %d, allowed: 0 (default) or more", n.name, n.value))
-		}
-	}
-	for _, d := range []struct {
-		name  string
-		value time.Duration
-	}{
-		{"SearchTimeout", o.SearchTimeout}, {"SearchWait", o.SearchWait}, {"WriteTimeout", o.WriteTimeout}, {"EmbedTimeout", o.EmbedTimeout},
-		{"DrainGrace", o.DrainGrace}, {"DrainTimeout", o.DrainTimeout}, {"IdleBody", o.IdleBody},
-	} {
-		if d.value < 0 {
-			errs = append(errs, fmt.Errorf("%s: got %v, allowed: 0s (default) or more", d.name, d.value))
-		}
-	}
 	if len(errs) > 0 {
-		return fmt.Errorf("api: options: %w", errors.Join(errs...))
+		return o, fmt.Errorf("api: options: %w", errors.Join(errs...))
 	}
-	return nil
+	return o, nil
+}
+
+// Validate names every option with a wrong value. Engine may still be nil.
+func (o Options) Validate() error {
+	_, err := o.withDefaults()
+	return err
+}
+
+func (o Options) revision() *string {
+	if o.Revision == "" {
+		return nil
+	}
+	return &o.Revision
 }
 
 // Server is the HTTP side of an engine. It is safe for concurrent use.
@@ -157,8 +150,7 @@ type Server struct {
 
 // New returns a server for o.Engine, which the caller closes after Serve has returned.
 func New(o Options) (*Server, error) {
-	o = o.withDefaults()
-	err := o.Validate()
+	o, err := o.withDefaults()
 	if o.Engine == nil {
 		err = errors.Join(errors.New("api: options: Engine: nil"), err)
 	}

@@ -1,6 +1,6 @@
 // The collections view: what is there, what it takes, what the model is; and the way in for documents.
 import * as api from './api.js';
-import { ask, bytes, count, el, toast } from './dom.js';
+import { ask, bytes, count, duration, el, toast } from './dom.js';
 import { languageName, languageOptions, openSettings, otherLanguage, quantizeOptions } from './settings.js';
 import { address, state } from './state.js';
 import { trouble } from './trouble.js';
@@ -270,7 +270,9 @@ function taskRow(t, cancel) {
   const amount = t.kind === 'snapshot' ? bytes : (n) => n.toLocaleString('en');
   const bar = t.total > 0 ? el('progress', { max: t.total, value: t.done, 'aria-label': `Progress: ${what}` }) : el('span');
   const began = el('time', { class: 'quiet small', datetime: t.created, title: t.id }, new Date(t.created).toLocaleString());
-  const far = t.finished || !t.total ? t.state : `${t.state}, ${amount(t.done)} of ${amount(t.total)}`;
+  const seconds = (Date.now() - Date.parse(t.created)) / 1000;
+  const left = t.done > 0 && seconds > 2 ? `, ${duration((seconds * (t.total - t.done)) / t.done)} left` : '';
+  const far = t.finished || !t.total ? t.state : `${t.state}, ${amount(t.done)} of ${amount(t.total)}${left}`;
   const good = { succeeded: ' done', failed: ' failed' }[t.state] ?? '';
   return el('li', { class: `upload${good}` }, el('span', { class: 'file' }, `${what} `, began), bar,
     el('span', { class: 'quiet' }, far, t.finished || t.kind === 'rebuild' ? null : el('button', { type: 'button', class: 'link cancel', 'aria-label': `Cancel: ${what}`, onclick: cancel }, 'Cancel')),

@@ -70,6 +70,12 @@ export function number(x) {
   return Math.abs(x) < 0.095 && x !== 0 ? x.toPrecision(2) : x.toFixed(2);
 }
 
+/** A time that is left, as people say it: 40 s, 3 min, 2 h. */
+export function duration(seconds) {
+  if (seconds < 90) return `${Math.max(1, Math.round(seconds))} s`;
+  return seconds < 5400 ? `${Math.round(seconds / 60)} min` : `${(seconds / 3600).toFixed(1)} h`;
+}
+
 export function bytes(n) {
   const units = ['B', 'kB', 'MB', 'GB', 'TB'];
   let i = 0;

@@ -16,6 +16,8 @@ const slowDelay = 4000; // ms until it is said
 const pageSize = 10;
 const spare = 10; // hits behind the last that is shown, which the slider may bring forward
 const mostHits = 200;
+const relevance = {}; // what is below the cutoff is folded
+const closest = 3; // results below it that are offered where there is nothing else
 
 const ui = {};
 
@@ -27,7 +29,7 @@ function asks() {
 /** The view. page: {changed(options), filterWrong(message)}. */
 export class Results {
   constructor(page) {
-    for (const id of ['box', 'status', 'timingsToggle', 'timings', 'curl', 'marks', 'degraded', 'respelled', 'warnings', 'held', 'results', 'more', 'end', 'blank', 'density']) ui[id] = $(id);
+    for (const id of ['box', 'status', 'timingsToggle', 'timings', 'curl', 'marks', 'degraded', 'respelled', 'warnings', 'held', 'results', 'more', 'end', 'blank', 'density', 'weak', 'weakToggle', 'weakResults']) ui[id] = $(id);
     this.page = page;
     this.answer = null; // {asked, res, preview} that is on the page
     this.fusedWith = null;
@@ -52,6 +54,7 @@ export class Results {
     });
     ui.curl.addEventListener('click', () => copy(api.curl(state.c, this.query({ limit: pageSize }))));
     ui.more.addEventListener('click', () => this.more());
+    ui.weakToggle.addEventListener('click', () => { this.showWeak = !this.showWeak; this.renderWeak(); });
     ui.density.addEventListener('click', () => compact(!isCompact()));
     compact(isCompact());
     ui.held.addEventListener('click', () => this.release(true));
@@ -70,7 +73,7 @@ export class Results {
     else if (state.boosts.length && !browses(state.q)) q.boosts = state.boosts;
     if (state.exact) q.spelling = 'exact';
     else if (this.typing) q.unfinished = true;
-    return { ...q, limit: pageSize + spare, passages: 3, explain: !browses(state.q) || undefined, ...extra };
+    return { ...q, ...relevance, limit: pageSize + spare, passages: 3, explain: !browses(state.q) || undefined, ...extra };
   }
 
   /** The words that the answer is about: those typed, or what they were read as. */
@@ -259,6 +262,7 @@ export class Results {
     this.narrow.take(this.answer);
     this.place(hits, alpha);
     this.renderStatus();
+    this.renderWeak();
     this.renderBlank(hits);
     const res = this.answer?.res;
     ui.more.hidden = !hits.length || this.answer.preview || this.shown >= mostHits || res.hits.length <= this.shown && (this.answer.end || res.hits.length < this.shown);
@@ -280,7 +284,7 @@ export class Results {
     const nodes = hits.map((h) => {
       let card = this.cards.get(h.id);
       if (card) card.update(h, alpha);
-      else this.cards.set(h.id, (card = new Card(h, { first: (id) => this.firsts.get(`${from} ${id}`), filter: (f) => this.page.addFilter(f), query: () => this.asked(), info: () => this.page.info(), whole: (id) => api.fetchDocument(from, id) })));
+      else this.cards.set(h.id, (card = this.card(h)));
       return card.root;
     });
     const focused = document.activeElement;
@@ -298,6 +302,11 @@ export class Results {
         if (dy) node.animate([{ transform: `translateY(${dy}px)` }, { transform: 'none' }], { duration: 180, easing: 'ease-out' });
       }
     });
+  }
+
+  card(hit) {
+    const c = this.answer.asked.c;
+    return new Card(hit, { first: (id) => this.firsts.get(`${c} ${id}`), filter: (f) => this.page.addFilter(f), query: () => this.asked(), info: () => this.page.info(), whole: (id) => api.fetchDocument(c, id) });
   }
 
   /** Exactly one card can be reached with Tab; the arrows move on. */
@@ -328,6 +337,21 @@ export class Results {
     ui.status.textContent = counted(res.total) + without + (this.answer.preview ? ' …' : '');
     ui.timingsToggle.textContent = `${number(res.took_ms)} ms`;
     renderTimings(res);
+  }
+
+  /** The results below the cutoff, folded: they count as no results. */
+  renderWeak() {
+    const { hits = [], less_relevant: all = [] } = this.answer?.res ?? {};
+    const weak = hits.length ? all : all.slice(0, closest);
+    ui.weak.hidden = !weak.length || this.answer.preview || (hits.length > 0 && !ui.more.hidden);
+    if (ui.weak.hidden || this.weakOf !== this.answer.asked.q) this.showWeak = false;
+    this.weakOf = this.answer?.asked.q;
+    ui.weakToggle.textContent = hits.length ? `Less relevant (${weak.length})` : `${this.showWeak ? 'Hide' : 'Show'} the closest ${weak.length}`;
+    ui.weakToggle.setAttribute('aria-expanded', String(this.showWeak));
+    ui.weakResults.hidden = !this.showWeak;
+    if (!this.showWeak) return;
+    ui.weakResults.replaceChildren(...weak.map((h) => this.card(h).root));
+    for (const a of ui.weakResults.querySelectorAll('article')) a.setAttribute('tabindex', '0');
   }
 
   renderBlank(hits) {

@@ -144,7 +144,7 @@ export class Upload {
     this.state.textContent = 'sending';
     try {
       const body = form.whole ? JSON.stringify(JSON.parse(await file.text())) : file;
-      await api.importFile(collection, form, body, (share) => { this.bar.value = 0.9 * share; }, (line) => this.take(line));
+      await api.importFile(collection, form, body, (share) => { this.bar.value = 0.9 * share; this.onchange(); }, (line) => this.take(line));
       this.bar.value = 1;
       this.done();
     } catch (err) {

@@ -1,5 +1,5 @@
 // The list of uploads: what became of all files in one line, and a row each of the first of them.
-import { count, el } from './dom.js';
+import { count, duration, el } from './dom.js';
 
 const mostRows = 100;
 const order = ['failed', 'sending', 'waiting', 'done']; // where there are more than rows: what somebody may have to look at first
@@ -52,6 +52,23 @@ export class Uploads {
     if (focused && focused !== document.activeElement && focused.isConnected) focused.focus({ preventScroll: true });
   }
 
+  /** How far the uploads are, how fast, and for how long they still take; nothing when none is running. */
+  speed(counts) {
+    const running = this.all.filter((u) => u.stage === 'sending' || u.stage === 'waiting');
+    const documents = Object.values(counts).reduce((a, b) => a + b, 0);
+    if (!running.length) {
+      this.began = undefined;
+      return [];
+    }
+    this.began ??= { at: performance.now(), documents, bytes: this.all.reduce((n, u) => n + (running.includes(u) ? 0 : u.file.size), 0) };
+    const seconds = (performance.now() - this.began.at) / 1000;
+    const all = this.all.reduce((n, u) => n + u.file.size, 0) - this.began.bytes;
+    const sent = this.all.reduce((n, u) => n + u.file.size * (running.includes(u) ? u.bar.value : 1), 0) - this.began.bytes;
+    const share = all > 0 ? sent / all : 0;
+    if (seconds < 1 || share <= 0) return ['sending'];
+    return [`${Math.floor(share * 100)} %`, `${Math.round((documents - this.began.documents) / seconds).toLocaleString('en')} documents/s`, `${duration((seconds * (1 - share)) / share)} left`];
+  }
+
   /** Says what became of all. */
   tell(shown) {
     const files = this.all.length + this.gone.files;
@@ -61,8 +78,8 @@ export class Uploads {
     const error = wrong + this.all.filter((u) => u.refused).length;
     const failed = this.all.filter((u) => u.stage === 'failed').length;
     const done = this.all.filter((u) => u.stage === 'done').length + this.gone.files + failed;
-    const parts = [done < files ? `${done.toLocaleString('en')} of ${count(files, 'file')}` : count(files, 'file'), failed && `${failed.toLocaleString('en')} with faults`, told({ ...good, ...(error && { error }) }), files > shown && `${shown} shown`];
-    this.sum.hidden = files < 2;
+    const parts = [...this.speed(good), done < files ? `${done.toLocaleString('en')} of ${count(files, 'file')}` : count(files, 'file'), failed && `${failed.toLocaleString('en')} with faults`, told({ ...good, ...(error && { error }) }), files > shown && `${shown} shown`];
+    this.sum.hidden = files < 2 && !this.began;
     this.kinds.hidden = !this.all.some((u) => u.unknown);
     this.sum.textContent = parts.filter(Boolean).join(' · ');
   }

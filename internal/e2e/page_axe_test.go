@@ -38,7 +38,7 @@ func TestPageAxe(t *testing.T) {
 		{"empty", "/", "document.querySelectorAll('.teach section').length === 3"},
 		{"results", "/?q=flip+pancakes", idle},
 		{"narrow", "/?q=flip&narrow=open&sort=year:desc&filter=lang+%3D+%27en%27", idle + " && document.querySelector('#facets [aria-pressed=true]') !== null"},
-		{"nothing", "/?q=zzzz&mode=keyword", "document.querySelector('#blank').innerText.includes('Nothing found')"},
+		{"nothing", "/?q=zzzz&mode=keyword", "document.querySelector('#blank').innerText.includes('No results')"},
 		{"compare", "/?view=compare&q=flip&a=keyword&b=semantic", "document.querySelectorAll('.column article').length > 6"},
 		{"map", "/?view=map&q=flip", "document.querySelectorAll('.nearest li').length > 4"},
 		{"inside", "/?view=inside&q=flip", "document.querySelectorAll('.head').length === 36 && document.querySelectorAll('.line').length > 2"},

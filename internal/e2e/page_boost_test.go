@@ -79,7 +79,7 @@ func TestPageBoost(t *testing.T) {
 	p.until(t, "!location.search.includes('boost')")
 	// Without words there is nothing to raise, and nothing is refused.
 	p.do(t, chromedp.Navigate(base+"/?c=news&filter=year+%3E+2000&boost=0.3,52w,now,published"))
-	p.until(t, "document.querySelector('#status').textContent === '2 matches'")
+	p.until(t, "document.querySelector('#status').textContent === '2 results'")
 	p.do(t, chromedp.Navigate(base+"/?c=news&view=compare&q=harbour+strike&boost=5,5,2026,year"))
 	p.until(t, "[...document.querySelectorAll('.column')].every(c => c.querySelector('article')?.dataset.id === 'new')")
 	p.do(t, chromedp.Navigate(base+"/?c=kitchen&q=pan&boost=what"))

@@ -23,7 +23,7 @@ func TestPageChoices(t *testing.T) {
 	base := serve(t, stock(t))
 	p := open(t, base)
 	matches := func(n int, filter string) string {
-		return idle + fmt.Sprintf(" && document.querySelector('#status').textContent.startsWith('%d match')", n) + " && (new URLSearchParams(location.search).get('filter') ?? '') === " + string(must(json.Marshal(filter)))
+		return idle + fmt.Sprintf(" && document.querySelector('#status').textContent.startsWith('%d result')", n) + " && (new URLSearchParams(location.search).get('filter') ?? '') === " + string(must(json.Marshal(filter)))
 	}
 	counts := func(field string) string {
 		return eval[string](t, p, "[...document.querySelectorAll('.choice')].filter(b => b.dataset.field === '"+field+"').map(b => b.innerText.replace(/\\s+/g, ' ')).sort().join(', ')")

@@ -42,11 +42,11 @@ func TestPageFilters(t *testing.T) {
 
 	ask("")
 	chip("serial1234567890123456789")
-	p.until(t, "document.querySelector('#filter').value === 'serial = 1234567890123456789' && document.querySelector('#status').textContent === '1 match'")
+	p.until(t, "document.querySelector('#filter').value === 'serial = 1234567890123456789' && document.querySelector('#status').textContent === '1 result'")
 
 	ask("row = 12 AND size <= 12")
 	chip("size1")
-	p.until(t, "document.querySelector('#filter').value === 'row = 12 AND size <= 12 AND size = 1' && document.querySelector('#status').textContent === '1 match'")
+	p.until(t, "document.querySelector('#filter').value === 'row = 12 AND size <= 12 AND size = 1' && document.querySelector('#status').textContent === '1 result'")
 	ask("size = 12 OR size = 1")
 	chip("size1")
 	p.until(t, "document.querySelector('#filter').value === '(size = 12 OR size = 1) AND size = 1'")
@@ -59,8 +59,8 @@ func TestPageFilters(t *testing.T) {
 
 	shows := func(query, without, id string) {
 		p.do(t, chromedp.Navigate(base+"/?"+query))
-		p.until(t, "document.querySelector('#status').textContent === '1 match"+without+"' && document.querySelector('#results h2')?.textContent === '"+id+"'")
-		if got := eval[string](t, p, "document.querySelector('#results article').innerText"); strings.Contains(got, "Score") || strings.Contains(got, "Why") {
+		p.until(t, "document.querySelector('#status').textContent === '1 result"+without+"' && document.querySelector('#results h2')?.textContent === '"+id+"'")
+		if got := eval[string](t, p, "document.querySelector('#results article').innerText"); strings.Contains(got, "Relevance") || strings.Contains(got, "Why") {
 			t.Errorf("?%s compares with nothing, and shows %q", query, got)
 		}
 	}

@@ -32,7 +32,7 @@ func TestPageLatency(t *testing.T) {
 			new MutationObserver(() => {
 				const now = performance.now() - seen.from;
 				if (status.textContent.includes('…')) seen.words ??= now;
-				else if (status.textContent.includes('match')) seen.meaning ??= now - 150;
+				else if (status.textContent.includes('result')) seen.meaning ??= now - 150;
 			}).observe(status, {childList: true, characterData: true, subtree: true});
 			q.value = 'looking after a sourdough number `+string(rune('0'+i))+`';
 			seen.from = performance.now();

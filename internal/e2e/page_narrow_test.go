@@ -76,7 +76,7 @@ func TestPageNarrow(t *testing.T) {
 	opened := idle + " && document.querySelectorAll('.facet').length > 0"
 	chips := func(n int) string { return fmt.Sprintf("document.querySelectorAll('#chosen button').length === %d", n) }
 	matches := func(n int) string {
-		return idle + fmt.Sprintf(" && document.querySelector('#status').textContent.startsWith('%d match')", n)
+		return idle + fmt.Sprintf(" && document.querySelector('#status').textContent.startsWith('%d result')", n)
 	}
 
 	t.Run("nothing is counted before it is wanted", func(t *testing.T) {
@@ -111,7 +111,7 @@ func TestPageNarrow(t *testing.T) {
 		for _, v := range values {
 			same := string(must(json.Marshal(v[0])))
 			p.js(t, press("#facets", "b.dataset.same === "+same))
-			p.until(t, chips(1)+" && "+idle+" && document.querySelector('#status').textContent.startsWith('"+v[1]+" match') && document.querySelector('#facets [aria-pressed=true]')?.dataset.same === "+same)
+			p.until(t, chips(1)+" && "+idle+" && document.querySelector('#status').textContent.startsWith('"+v[1]+" result') && document.querySelector('#facets [aria-pressed=true]')?.dataset.same === "+same)
 			if got := eval[string](t, p, "new URLSearchParams(location.search).get('filter')"); got != v[0] {
 				t.Errorf("the address has the filter %s, want %s", got, v[0])
 			}
@@ -229,10 +229,10 @@ func TestPageOrder(t *testing.T) {
 	p.do(t, chromedp.NavigateBack())
 	p.until(t, first("Thing 59")+" && document.querySelector('#order').value === 'price:desc'")
 	p.do(t, chromedp.Reload())
-	p.until(t, first("Thing 59")+" && document.querySelector('#order').value === 'price:desc' && document.querySelector('#orderLabel').innerText.startsWith('Order')")
+	p.until(t, first("Thing 59")+" && document.querySelector('#order').value === 'price:desc' && document.querySelector('#orderLabel').innerText.startsWith('Sort')")
 	// Without words all documents are in the order, and without an order in that of their arrival.
 	p.do(t, chromedp.Navigate(base+"/?c=stock&sort=price:desc"))
-	p.until(t, first("Thing 59")+" && document.querySelector('#status').textContent === '60 matches' && document.querySelector('#order').options[0].textContent === 'first arrival'")
+	p.until(t, first("Thing 59")+" && document.querySelector('#status').textContent === '60 results' && document.querySelector('#order').options[0].textContent === 'order added'")
 	// An address may name what is not offered.
 	p.do(t, chromedp.Navigate(base+"/?c=stock&q=thing&sort=sku:desc"))
 	p.until(t, first("Thing 59")+" && document.querySelector('#order').selectedOptions[0].textContent === 'sku, falling'")

@@ -102,7 +102,7 @@ func TestPage(t *testing.T) {
 		p.until(t, "document.activeElement.id === 'q' && document.querySelector('#about').textContent.includes('6 documents')")
 		p.shoot(t, "empty-1440-light")
 		p.do(t, chromedp.SendKeys(chromedp.CSS("#q"), "how to flip pancakes"))
-		p.until(t, first+" === 'Fluffy pancakes for breakfast' && document.querySelector('#status').textContent.includes('match') && !document.querySelector('#status').textContent.includes('…')")
+		p.until(t, first+" === 'Fluffy pancakes for breakfast' && document.querySelector('#status').textContent.includes('result') && !document.querySelector('#status').textContent.includes('…')")
 		if marks := eval[[]string](t, p, "[...document.querySelectorAll('#results li:first-child .snippet mark')].map(m => m.textContent)"); !strings.Contains(strings.Join(marks, " "), "pancakes") {
 			t.Errorf("marked words of the first hit: %q", marks)
 		}
@@ -194,7 +194,7 @@ func TestPage(t *testing.T) {
 
 	t.Run("nothing found and a bad request", func(t *testing.T) {
 		p.do(t, chromedp.Navigate(base+"/?q=zzzz&mode=keyword"))
-		p.until(t, "document.querySelector('#blank').innerText.includes('Nothing found')")
+		p.until(t, "document.querySelector('#blank').innerText.includes('No results')")
 		p.shoot(t, "nothing-1440-light")
 		p.clean(t)
 		p.do(t, chromedp.Navigate(base+"/?q=x&c=none"))
