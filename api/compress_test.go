@@ -10,18 +10,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"math/rand/v2"
 	"net"
 	"net/http"
-	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"searchd/api/apitest"
 	"searchd/search"
 )
 
@@ -114,43 +109,6 @@ func TestCompressedMetrics(t *testing.T) {
 	f := newFixture(t, Options{})
 	if text := unzipped(t, f.do("GET", "/metrics", "", "Accept-Encoding", "gzip").want(200, nil).Body.Bytes()); !strings.Contains(text, "searchd_") {
 		t.Errorf("metrics: %.200q", text)
-	}
-}
-
-// What is flushed arrives, however little it is and whatever comes behind it.
-func TestCompressedFlushes(t *testing.T) {
-	for _, first := range []string{"short", strings.Repeat("long ", 1000)} {
-		read := make(chan bool)
-		h, err := compress(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Type", "application/x-ndjson")
-			io.WriteString(w, first)
-			if err := http.NewResponseController(w).Flush(); err != nil {
-				t.Error(err)
-			}
-			<-read
-			io.WriteString(w, strings.Repeat("rest ", 1000))
-		}))
-		if err != nil {
-			t.Fatal(err)
-		}
-		srv := httptest.NewServer(h)
-		stuck := time.AfterFunc(10*time.Second, srv.CloseClientConnections)
-		res, err := http.Get(srv.URL) // takes gzip and unpacks it
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := make([]byte, len(first))
-		if _, err := io.ReadFull(res.Body, got); err != nil || string(got) != first {
-			t.Errorf("%d bytes flushed: got %.20q, %v", len(first), got, err)
-		}
-		close(read)
-		rest, err := io.ReadAll(res.Body)
-		if err != nil || len(rest) != 5000 || !res.Uncompressed {
-			t.Errorf("%d bytes flushed: %d more, %v, compressed %v", len(first), len(rest), err, res.Uncompressed)
-		}
-		res.Body.Close()
-		stuck.Stop()
-		srv.Close()
 	}
 }
 
@@ -283,58 +241,4 @@ func TestCompressedSlowReader(t *testing.T) {
 	if !strings.Contains(f.log.String(), "export") {
 		t.Errorf("log %s, want the request", f.log)
 	}
-}
-
-// BenchmarkSearchAnswer is a search of ten hits as the API answers it, without an engine's work.
-func BenchmarkSearchAnswer(b *testing.B) {
-	files, err := filepath.Glob("../testdata/notes/*.md")
-	if err != nil || len(files) < 10 {
-		b.Fatalf("%d notes, %v", len(files), err)
-	}
-	r := rand.New(rand.NewPCG(1, 2))
-	res := search.Response{Total: search.Total{Value: 10, Relation: "eq", Of: "union"}, TimingsMS: map[string]float64{"embed": 1.25, "find": 0.5, "fuse": 0.01}}
-	for _, file := range files[:10] {
-		data, err := os.ReadFile(file)
-		if err != nil {
-			b.Fatal(err)
-		}
-		text := string(data)
-		doc, _ := json.Marshal(map[string]any{"title": text[:20], "text": text, "lang": "en", "year": 2000})
-		score := r.Float64()
-		res.Hits = append(res.Hits, search.Hit{ID: file, Score: r.Float64(), Document: doc,
-			Passages:   []search.PassageHit{{Field: "text", End: len(text), Text: text, Marked: strings.ReplaceAll(text, "the", "<mark>the</mark>"), Score: &score}},
-			Highlights: map[string][]string{"text": {text[len(text)-150:]}}})
-	}
-	e := apitest.New(b)
-	s, err := New(Options{Engine: fixedSearch{e, &res}, Inference: e, Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		b.Fatal(err)
-	}
-	for _, coding := range []string{"identity", "gzip"} {
-		b.Run("coding="+coding, func(b *testing.B) {
-			b.ReportAllocs()
-			size := 0
-			for b.Loop() {
-				req := httptest.NewRequest("POST", "http://localhost/v1/collections/docs/search", strings.NewReader(`{"q":"dough"}`))
-				req.Header.Set("Content-Type", "application/json")
-				req.Header.Set("Accept-Encoding", coding)
-				rec := httptest.NewRecorder()
-				s.Handler().ServeHTTP(rec, req)
-				if size = rec.Body.Len(); rec.Code != 200 {
-					b.Fatal(rec.Body)
-				}
-			}
-			b.ReportMetric(float64(size), "bytes/answer")
-		})
-	}
-}
-
-// fixedSearch answers every search with the same.
-type fixedSearch struct {
-	*apitest.Engine
-	res *search.Response
-}
-
-func (f fixedSearch) Search(context.Context, string, search.Query) (*search.Response, error) {
-	return f.res, nil
 }

@@ -27,6 +27,7 @@ const page = {
   info: () => infos.find((i) => i.name === state.c),
   infos: () => infos,
   refresh,
+  upload,
 };
 
 const loaders = {
@@ -63,6 +64,14 @@ function changed({ typed = false, delay = 0, push = false } = {}) {
 function go(url) {
   history.pushState(null, '', url);
   arrive();
+}
+
+/** Sends files into the collection of the page, in the view that shows how far they are. */
+async function upload(files) {
+  state.view = 'collections';
+  writeURL(true);
+  await show({});
+  loaded.collections?.take(files);
 }
 
 function arrive() {

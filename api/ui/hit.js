@@ -71,7 +71,7 @@ export class Card {
     this.text = el('div', { class: 'panel text', hidden: !this.openText });
     this.why = el('div', { class: 'panel why', hidden: !this.openWhy });
     const chips = this.chips();
-    this.article.replaceChildren(...[this.head(), this.snippet(), ...this.asides(), el('div', { class: 'line' }, this.crumb(), chips, this.foot()), this.text, this.why].filter(Boolean));
+    this.article.replaceChildren(...[this.head(), this.snippet(), ...this.asides(), el('div', { class: 'meta' }, this.crumb(), chips, this.foot()), this.text, this.why].filter(Boolean));
     if (!this.article.parentNode) this.root.replaceChildren(this.article);
     this.fill();
     if (focused) this.root.querySelector(`[data-role="${focused}"]`)?.focus({ preventScroll: true });

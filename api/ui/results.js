@@ -319,6 +319,7 @@ export class Results {
   renderStatus() {
     const res = this.answer?.res;
     ui.curl.hidden = !asks();
+    ui.density.hidden = !res?.hits.length;
     ui.timingsToggle.hidden = !res;
     ui.marks.hidden = !res?.hits.length || state.mode === 'keyword' || browses(state.q);
     ui.degraded.hidden = !res?.degraded;
@@ -379,10 +380,16 @@ export class Results {
   ways(c) {
     const way = (title, ...children) => el('section', null, el('h3', null, title), ...children);
     const url = (path) => new URL(path, document.baseURI).href;
-    return [el('div', { class: 'teach ways' },
-      way('Drop files', el('p', null, el('a', { class: 'button primary', href: address({ view: 'collections', own: {} }) }, 'Add documents'), ' Files or folders: Markdown, HTML, PDF, office files, CSV, JSON lines, mail and more.')),
-      way('Command line', el('pre', { tabindex: '0' }, `ingest --server ${location.origin} --collection ${c} FOLDER`)),
-      way('API', el('pre', { tabindex: '0' }, `curl ${url(`v1/collections/${encodeURIComponent(c)}/documents`)} \\\n  -d '{"title": "Hello", "text": "A first document"}'`)))];
+    const zone = el('div', { class: 'teach ways' },
+      way('Drop files here', el('p', null, el('a', { class: 'button primary', href: address({ view: 'collections', own: {} }) }, 'Add documents'), ' or drop files and folders: Markdown, HTML, PDF, office files, CSV, JSON lines, mail and more.')),
+      way('Command line', el('pre', { tabindex: '0' }, `searchd ingest --server ${location.origin} --collection ${c} FOLDER`)),
+      way('API', el('pre', { tabindex: '0' }, `curl ${url(`v1/collections/${encodeURIComponent(c)}/documents`)} \\\n  -d '{"title": "Hello", "text": "A first document"}'`)));
+    import('./upload.js').then(({ dropped }) => {
+      for (const type of ['dragenter', 'dragover']) zone.addEventListener(type, (e) => { e.preventDefault(); zone.classList.add('over'); });
+      for (const type of ['dragleave', 'drop']) zone.addEventListener(type, (e) => { if (type === 'drop' || !zone.contains(e.relatedTarget)) zone.classList.remove('over'); });
+      zone.addEventListener('drop', (e) => { e.preventDefault(); dropped(e.dataTransfer).then(({ files }) => this.page.upload(files), (err) => toast(err.message)); });
+    }, () => { /* the link to the collections is there */ });
+    return [zone];
   }
 
   fail(err, retry = () => this.page.changed()) {

@@ -38,7 +38,7 @@ func TestPageBetweenViews(t *testing.T) {
 	p.until(t, idle+" && location.search === '?q=pancakes'") // what another view alone is asked stays there
 	// Files are dropped into the collection that was found empty.
 	p.do(t, chromedp.Navigate(base+"/?c=other"))
-	p.until(t, "document.querySelector('#blank h2')?.textContent === 'other is empty'")
+	p.until(t, "document.querySelector('#blank h2')?.textContent === 'other has no documents yet'")
 	p.js(t, "document.querySelector('#blank a').click()")
 	p.until(t, "document.querySelector('#target')?.value === 'other'")
 	p.clean(t)

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -44,9 +45,9 @@ func TestPageDocument(t *testing.T) {
 	other.do(t, chromedp.Navigate(address))
 	other.until(t, shown+" && document.querySelector('.document h2').textContent === "+quoteJS(title))
 	other.clean(t)
-	p.do(t, chromedp.NavigateBack())
+	p.js(t, "history.back()")
 	p.until(t, results)
-	p.do(t, chromedp.NavigateBack())
+	p.js(t, "history.back()")
 	p.until(t, idle+" && document.querySelector('#q').value === 'bread'")
 
 	// By the keyboard alone.
@@ -65,10 +66,19 @@ func TestPageDocument(t *testing.T) {
 // TestPageFits shows six results on a screen of 1400 by 900 pixels, more in compact mode, and
 // nothing beyond the edge of a phone.
 func TestPageFits(t *testing.T) {
-	base := serve(t, kitchen(t))
+	engine := kitchen(t)
+	var docs []search.Document
+	for i := range 12 {
+		docs = append(docs, search.Document{ID: fmt.Sprintf("loaves/loaf-%02d.md", i), Fields: fmt.Appendf(nil, `{"title":"Bread of kind %d","tags":["bread","oven"],"year":%d,"lang":"en","text":%q}`, i, 2000+i,
+			"A loaf of bread needs flour, water, salt and time. Mix the dough in the evening, fold it twice, and let it rise until the morning. Bake the bread in a hot oven with steam until the crust is dark and the loaf sounds hollow.")})
+	}
+	if _, err := engine.Ingest(t.Context(), "kitchen", docs); err != nil {
+		t.Fatal(err)
+	}
+	base := serve(t, engine)
 	p := open(t, base)
 	p.look(t, 1400, 900, "light")
-	p.do(t, chromedp.Navigate(base+"/?q=bread&mode=semantic"))
+	p.do(t, chromedp.Navigate(base+"/?q=bread"))
 	whole := "[...document.querySelectorAll('#results .hit')].filter((h) => h.getBoundingClientRect().bottom <= innerHeight).length"
 	p.until(t, idle+" && document.querySelectorAll('#results .hit').length > 7 && document.querySelector('#results .near') !== null")
 	if n := eval[int](t, p, whole); n < 6 {
@@ -118,7 +128,7 @@ func TestPageEmptyCollection(t *testing.T) {
 	p := open(t, base)
 	p.do(t, chromedp.Navigate(base+"/?c=empty"))
 	p.until(t, "document.querySelectorAll('.ways section').length === 3")
-	if got := eval[string](t, p, "document.querySelector('#blank').innerText"); !contains(got, "Drop files", "ingest --server", "curl http") {
+	if got := eval[string](t, p, "document.querySelector('#blank').innerText"); !contains(got, "Drop files here", "searchd ingest --server", "curl http") {
 		t.Errorf("an empty collection shows %q", got)
 	}
 	p.clean(t)

@@ -59,7 +59,7 @@ func TestPageFilters(t *testing.T) {
 
 	shows := func(query, without, id string) {
 		p.do(t, chromedp.Navigate(base+"/?"+query))
-		p.until(t, "document.querySelector('#status').textContent === '1 result"+without+"' && document.querySelector('#results h2')?.textContent === '"+id+"'")
+		p.until(t, "document.querySelector('#status').textContent === '1 result"+without+"' && document.querySelector('#results .hit')?.card.hit.id === '"+id+"'")
 		if got := eval[string](t, p, "document.querySelector('#results article').innerText"); strings.Contains(got, "Relevance") || strings.Contains(got, "Why") {
 			t.Errorf("?%s compares with nothing, and shows %q", query, got)
 		}

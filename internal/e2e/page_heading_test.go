@@ -42,13 +42,13 @@ func TestPageHeadings(t *testing.T) {
 	}
 	base := serve(t, engine)
 	p := open(t, base)
-	const want = "Stadtwerke München · Abschlag Strom Januar | Strom in a box | The Strom of the pump went off at noon. It was a long day for everybody in the … | strom.md"
+	const want = "Stadtwerke München · Abschlag Strom Januar | Strom from the roof. | Strom in a box | The Strom of the pump went off at noon. It was a long day for everybody in the …"
 	p.do(t, chromedp.Navigate(base+"/?mode=keyword&q=Strom"))
 	p.until(t, idle+" && document.querySelectorAll('#results li').length === 4")
 	if got := eval[string](t, p, "[...document.querySelectorAll('#results h2')].map(e => e.textContent).sort().join(' | ')"); got != want {
 		t.Errorf("headings: %s", got)
 	}
-	if got := eval[string](t, p, "[...document.querySelectorAll('#results .hit')].map(e => e.querySelector('.id')?.textContent ?? '').sort().join(' ')"); got != " "+id("1")+" "+id("2")+" "+id("3") {
+	if got := eval[string](t, p, "[...document.querySelectorAll('#results .hit')].map(e => e.querySelector('.id')?.textContent ?? '').sort().join(' ')"); got != id("1")+" "+id("2")+" "+id("3")+" strom.md" {
 		t.Errorf("ids below the hits: %s", got)
 	}
 	if got := eval[string](t, p, "[...document.querySelectorAll('#results .hit')].find(e => e.innerText.includes('in a box')).innerText"); strings.Count(got, "Strom in a box") != 1 {

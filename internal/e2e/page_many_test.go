@@ -87,14 +87,14 @@ func TestPageParts(t *testing.T) {
 			t.Errorf("%s with %s is %s, want %s", tt[0], tt[1], got, tt[2])
 		}
 	}
-	for explain, want := range map[string]string{
-		"keyword: { rank: 3, score: 2 }, vector: { rank: 1, cosine: 0.5 }":  "words #3 · meaning #1",
-		"keyword: { rank: 0, score: 2 }, vector: { rank: 0, cosine: 0.1 }":  "words after #200 · meaning after #200",
-		"keyword: { rank: 0, score: 0 }, vector: { rank: 0, cosine: -0.1 }": "words – · meaning –",
+	for hit, want := range map[string]string{
+		"score: 0.8, explain: { keyword: { rank: 3, score: 2, norm: 0.1 }, vector: { rank: 1, cosine: 0.5, norm: 0.4 }, fusion: { method: 'relative', alpha: 0.5 } }": "0.80",
+		"score: 2 / 61, explain: { keyword: { rank: 1, score: 2, norm: 0.1 }, vector: { rank: 1, cosine: 0.5, norm: 0.4 }, fusion: { method: 'rrf', alpha: 0.5 } }":   "1.00",
+		"score: 7.16, explain: { keyword: { rank: 1, score: 7.16, norm: 0.6 } }":                                                                                      "0.60",
 	} {
-		js := "new parts.Card({ id: 'x', score: 1, document: {}, explain: { " + explain + ", fusion: { method: 'rrf', window: 200, alpha: 0.5 } } }, { query: () => 'x' }).root.querySelector('.ranks').textContent"
+		js := "new parts.Card({ id: 'x', document: {}, " + hit + " }, { query: () => 'x' }).root.querySelector('.score .value').lastChild.textContent"
 		if got := eval[string](t, p, js); got != want {
-			t.Errorf("%s shows %q, want %q", explain, got, want)
+			t.Errorf("%s shows %q, want %q", hit, got, want)
 		}
 	}
 	for explain, want := range map[string]string{

@@ -50,7 +50,7 @@ func TestPageKeysAndColours(t *testing.T) {
 	t.Run("every control is reached with Tab, and its focus seen", func(t *testing.T) {
 		p.js(t, "document.querySelector('.skip').focus()")
 		seen := map[string]bool{}
-		for range 40 {
+		for range 110 {
 			p.do(t, chromedp.KeyEvent(kb.Tab))
 			at := eval[[]string](t, p, "(() => { const a = document.activeElement, s = getComputedStyle(a.matches('.modes input') ? a.nextElementSibling : a.matches('#q') ? a.parentElement : a); return [a.id || a.dataset.view || a.dataset.role || a.value || a.className || a.tagName, String(s.outlineStyle !== 'none' || s.boxShadow !== 'none')]; })()")
 			seen[at[0]] = true
@@ -88,7 +88,6 @@ func TestPageKeysAndColours(t *testing.T) {
 		tab("#alpha")
 		p.do(t, chromedp.KeyEvent(kb.ArrowRight))
 		p.until(t, "/alpha=0\\.[0-9]+(&|$)/.test(location.search) && "+idle)
-		tab("#curl")
 		tab("#results article")
 		tab("[data-role=why]")
 		p.do(t, chromedp.KeyEvent(kb.Enter))

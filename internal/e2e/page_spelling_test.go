@@ -33,10 +33,10 @@ func TestPageSpelling(t *testing.T) {
 	p := open(t, base)
 	p.do(t, chromedp.Navigate(base+"/"))
 	p.do(t, chromedp.SendKeys(chromedp.CSS("#q"), "ballo"))
-	p.until(t, "document.querySelector('#results .snippet mark')?.textContent === 'balloon' && document.getElementById('respelled').hidden")
+	p.until(t, "document.querySelector('#results mark')?.textContent === 'balloon' && document.getElementById('respelled').hidden")
 	p.do(t, chromedp.SendKeys(chromedp.CSS("#q"), "oon"))
 	p.until(t, "document.getElementById('respelled').textContent === 'No document has “ballooon”: read as balloon. Search for it as it stands'")
-	p.until(t, "document.querySelector('#results .snippet mark')?.textContent === 'balloon'")
+	p.until(t, "document.querySelector('#results mark')?.textContent === 'balloon'")
 	p.look(t, 390, 800, "light")
 	p.shoot(t, "spelling")
 	p.js(t, "document.querySelector('#respelled button').click()")
@@ -80,7 +80,7 @@ func TestPageTypedEarly(t *testing.T) {
 	p.do(t, chromedp.Navigate(base+"/"))
 	p.do(t, chromedp.SendKeys(chromedp.CSS("#q"), "ballo"))
 	close(gate)
-	p.until(t, idle+" && document.querySelector('#results .snippet mark')?.textContent === 'balloon'")
+	p.until(t, idle+" && document.querySelector('#results mark')?.textContent === 'balloon'")
 }
 
 // TestPageComparesAsSpelled compares two settings by the words as they stand, where the address
