@@ -16,7 +16,7 @@ const slowDelay = 4000; // ms until it is said
 const pageSize = 10;
 const spare = 10; // hits behind the last that is shown, which the slider may bring forward
 const mostHits = 200;
-const relevance = {}; // what is below the cutoff is folded
+const relevance = { cutoff: 'auto', less_relevant: 10 }; // what is below the cutoff is folded
 const closest = 3; // results below it that are offered where there is nothing else
 
 const ui = {};
