@@ -52,9 +52,14 @@
 //
 // # Blocks
 //
-// [Document].Blocks says what the parts of a text are: headings with their levels, paragraphs,
-// items of lists, tables with their headers, code with its language, quotations. Markdown,
-// notebooks and HTML have them.
+// [Document].Blocks gives the structure of a text: headings with their levels, paragraphs, items of
+// lists, tables with their headers, code with its language, quotations, and the numbers of pages
+// and slides. Markdown, HTML, notebooks, e-books, PDF and documents of office programs have them.
+//
+// # Pictures
+//
+// With [Options].OCR, and that of package extract/pdf, the text of pictures and of scanned pages is
+// recognised; see package extract/ocr.
 //
 // # Trust
 //

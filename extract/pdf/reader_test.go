@@ -11,6 +11,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf16"
+
+	"searchd/extract"
 )
 
 // show is a stream that shows each text with its lower left corner at x, y in 10 points of the font
@@ -356,5 +359,57 @@ func TestManyPages(t *testing.T) {
 		if b.Page != n+1 || got.Text[b.Start:b.End] != want[n] {
 			t.Fatalf("block %d is %+v", n, b)
 		}
+	}
+}
+
+// Vertical text is read line by line from the right, also if its font is not embedded.
+func TestVertical(t *testing.T) {
+	font := "<< /Type /Font /Subtype /Type0 /BaseFont /Ryumin-Light /Encoding /UniJIS-UCS2-V /DescendantFonts [<< /Type /Font /Subtype /CIDFontType0 /BaseFont /Ryumin-Light " +
+		"/CIDSystemInfo << /Registry (Adobe) /Ordering (Japan1) /Supplement 2 >> /FontDescriptor << /Type /FontDescriptor /FontName /Ryumin-Light /Flags 4 /FontBBox [0 -200 1000 900] /ItalicAngle 0 /Ascent 800 /Descent -200 /StemV 80 >> >>] >>"
+	var b strings.Builder
+	b.WriteString("BT /F2 10 Tf ")
+	for n, line := range []string{"わたくしといふ現象は", "假定された有機交流電燈の", "ひとつの青い照明です"} {
+		fmt.Fprintf(&b, "1 0 0 1 %d 700 Tm <%X> Tj ", 300-17*n, utf16Bytes(line))
+	}
+	b.WriteString("1 0 0 1 100 700 Tm ")
+	for _, r := range "一字" { // an object for each character
+		fmt.Fprintf(&b, "<%X> Tj ET BT /F2 10 Tf 1 0 0 1 100 690 Tm ", utf16Bytes(string(r)))
+	}
+	in := file(root, "<< /Type /Pages /Count 1 /Kids [4 0 R] >>", font,
+		"<< /Type /Page /Parent 2 0 R /Resources << /Font << /F1 6 0 R /F2 3 0 R >> >> /Contents 5 0 R >>", stream("", b.String()+"ET BT /F1 10 Tf 50 50 Td (Plain) Tj ET"), helvetica)
+	got, err := shared.Read(t.Context(), in)
+	if want := "わたくしといふ現象は\n假定された有機交流電燈の\nひとつの青い照明です\n\n一字\n\nPlain"; err != nil || got.Text != want {
+		t.Errorf("Read = %q, %v, want %q", got.Text, err, want)
+	}
+}
+
+func utf16Bytes(s string) (b []byte) {
+	for _, u := range utf16.Encode([]rune(s)) {
+		b = append(b, byte(u>>8), byte(u))
+	}
+	return b
+}
+
+// Larger lines are headings, and rows of cells are tables.
+func TestBlocks(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("BT /F1 24 Tf 50 750 Td (Manual) Tj ET BT /F1 16 Tf 50 700 Td (Sizes) Tj ET BT /F1 10 Tf 50 680 Td (All sizes are in millimetres, as in all of our manuals.) Tj ET ")
+	for n, row := range [][2]string{{"name", "mm"}, {"thin", "12"}, {"thick", "30"}} {
+		fmt.Fprintf(&b, "BT /F1 10 Tf 1 0 0 1 50 %d Tm (%s) Tj 1 0 0 1 150 %d Tm (%s) Tj ET ", 640-18*n, row[0], 640-18*n, row[1])
+	}
+	got, err := shared.Read(t.Context(), pages(stream("", b.String()), show(50, 700, "The second page.")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for _, k := range got.Blocks {
+		lines = append(lines, fmt.Sprintf("%v%d on %d: %q", k.Kind, k.Level, k.Page, got.Text[k.Start:k.End]))
+		if k.Kind == extract.Table {
+			lines = append(lines, fmt.Sprintf("header %q", got.Text[k.Start:k.Head]))
+		}
+	}
+	want := `heading1 on 1: "Manual"|heading2 on 1: "Sizes"|paragraph0 on 1: "All sizes are in millimetres, as in all of our manuals."|table0 on 1: "name\tmm\nthin\t12\nthick\t30"|header "name\tmm"|paragraph0 on 2: "The second page."`
+	if s := strings.Join(lines, "|"); s != want {
+		t.Errorf("got  %s\nwant %s", s, want)
 	}
 }
