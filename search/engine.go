@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math"
 	"path/filepath"
 	"sync"
 
@@ -33,6 +34,7 @@ type Options struct {
 	Load           func(source, precision, pooling string) (Embedder, error) // opens further checkpoints, as they say where pooling is empty; default: as Model is opened; with Embedder: none
 	MustExist      bool                                                      // a folder that holds no data is refused, with store.ErrNoStore, instead of becoming a data folder. Ignored with Backend
 	MaxCollections int                                                       // beyond which none is made; default: DefaultMaxCollections
+	Complete       bool                                                      // wait until all indexes are complete, instead of filling large ones in the background
 	NoTasks        bool                                                      // what an earlier run did not finish stays as it is, for who only reads
 	Notice         func(text string)                                         // told of repairs and rebuilds, from any goroutine; default: nobody
 	Alarm          func(text string)                                         // told of what an operator must look at; default: Notice
@@ -106,7 +108,11 @@ func OpenContext(ctx context.Context, dir string, o Options) (*Engine, error) {
 	}
 	e.inference = inference.NewService(e.encodings.Own, o.Reranker, o.Sparse)
 	if e.encodings.Folder = e.backend == nil; e.encodings.Folder {
-		if e.backend, err = openBackend(ctx, dir, embedded.Options{Notice: o.Notice, Alarm: o.Alarm, MustExist: o.MustExist}); err != nil {
+		bo := embedded.Options{Notice: o.Notice, Alarm: o.Alarm, MustExist: o.MustExist}
+		if o.Complete {
+			bo.RebuildFrom = math.MaxInt
+		}
+		if e.backend, err = openBackend(ctx, dir, bo); err != nil {
 			return nil, err
 		}
 	}

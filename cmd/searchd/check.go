@@ -17,8 +17,8 @@ func newCheckCommand() *cobra.Command {
 	var deep, repair, drop bool
 	cmd := &cobra.Command{
 		Use: "check", Short: "Look for faults in a data folder",
-		Long: `Opens the data folder, which updates or rebuilds indexes that are behind or damaged, and compares the indexes
-with the store. --deep checks every stored byte against its checksum, compares every vector, and analyses every text again.
+		Long: `Opens the data folder, waits until indexes that are behind or damaged are updated or rebuilt, and compares the
+indexes with the store. --deep checks every stored byte against its checksum, compares every vector, and analyses every text again.
 Each difference is printed on a line; the exit code is 1 if any is left.
 
 --repair rebuilds the indexes. It does nothing while the store itself has damaged values. --drop-damaged re-encodes documents with a damaged
@@ -82,7 +82,7 @@ again. If the page of the last commit is damaged, so that nothing opens, it roll
 func checkOnce(cmd *cobra.Command, f engineFlags, deep, encode bool) (n, stored int, err error) {
 	stop := progress.Doing(cmd.ErrOrStderr(), "checking "+f.data).Stop
 	defer stop()
-	e, err := f.openWith(cmd.Context(), search.Options{Notice: notices(cmd), NoTasks: true, MustExist: true})
+	e, err := f.openWith(cmd.Context(), search.Options{Notice: notices(cmd), Complete: true, NoTasks: true, MustExist: true})
 	if err != nil {
 		return 0, 0, err
 	}

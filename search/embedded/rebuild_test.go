@@ -465,3 +465,15 @@ func TestCheckTellsOfAFailedRebuild(t *testing.T) {
 	}
 	told.has(t, "building the keyword index has failed")
 }
+
+// TestCompleteOpening loses both indexes and opens without leaving anything to the background.
+func TestCompleteOpening(t *testing.T) {
+	l := newLibrary(t, "", 700)
+	l.lose(t, graphFile, keywordFolder)
+	var told notices
+	b, err := Open(l.dir, Options{RebuildFrom: math.MaxInt, Notice: told.tell})
+	must(t, err)
+	defer b.Close()
+	sound(t, b)
+	told.has(t, "the vector index is rebuilt from the store", "the keyword index is rebuilt from the store")
+}
