@@ -12,7 +12,9 @@ import (
 
 // TestComplete checks that Options.Complete leaves no rebuild to the background.
 func TestComplete(t *testing.T) {
-	defer func(open func(context.Context, string, embedded.Options) (backend.Backend, error)) { openBackend = open }(openBackend)
+	defer func(open func(context.Context, string, embedded.Options) (backend.Backend, error)) {
+		openBackend = open
+	}(openBackend)
 	stop := errors.New("stop")
 	for complete, want := range map[bool]int{false: 0, true: math.MaxInt} {
 		openBackend = func(_ context.Context, _ string, o embedded.Options) (backend.Backend, error) {

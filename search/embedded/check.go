@@ -221,7 +221,7 @@ func (c *collection) checkWords(ctx context.Context, r *report) error {
 	}
 	compare := func(d store.Document) error {
 		have := take(d.No)
-		e, err := c.split(d.No, d.Fields)
+		e, err := c.split(d.No, d.Fields, d.Structure)
 		if err != nil {
 			differs(d.No, fmt.Sprintf("is left out: %v", err))
 			return nil

@@ -58,7 +58,7 @@ func (c *collection) commit(ctx context.Context, writes []backend.Write) ([]stor
 	}
 	c.seq.Store(seq)
 	c.damage.forget(outcomes)
-	if err := c.index(context.WithoutCancel(ctx), writes, outcomes, before, seq); err != nil {
+	if err := c.index(context.WithoutCancel(ctx), writes, batch, outcomes, before, seq); err != nil {
 		c.write.behind = true
 		c.warn("a derived index is behind until the next opening: %v", err)
 	}
@@ -89,7 +89,10 @@ func checkVectors(w backend.Write, dimension int) error {
 func storeWrites(writes []backend.Write) []store.Write {
 	batch := make([]store.Write, len(writes))
 	for i, w := range writes {
-		batch[i] = store.Write{ID: w.ID, Delete: w.Delete, Fields: w.Fields, Hash: w.Hash, Vectors: w.Vectors, IfRevision: w.IfRevision, Structure: passage.Encode(nil, w.Blocks)}
+		batch[i] = store.Write{ID: w.ID, Delete: w.Delete, Fields: w.Fields, Hash: w.Hash, Vectors: w.Vectors, IfRevision: w.IfRevision}
+		if len(w.Passages) > 0 {
+			batch[i].Structure = passage.Encode(nil, w.Blocks)
+		}
 		batch[i].Passages = make([]store.Passage, len(w.Passages))
 		for j, p := range w.Passages {
 			batch[i].Passages[j] = store.Passage{Field: p.Field, Start: p.Start, End: p.End}
@@ -107,7 +110,7 @@ func storeWrites(writes []backend.Write) []store.Write {
 //  3. The table replaces the old slots of these, and the graph drops them. This happens after an
 //     error too, since the store no longer has the old vectors.
 //  4. The keyword index gets the changes.
-func (c *collection) index(ctx context.Context, writes []backend.Write, outcomes []store.Outcome, before, seq uint64) error {
+func (c *collection) index(ctx context.Context, writes []backend.Write, batch []store.Write, outcomes []store.Outcome, before, seq uint64) error {
 	moves := movesOf(outcomes)
 	var replaced, others []move
 	for _, m := range moves {
@@ -125,7 +128,7 @@ func (c *collection) index(ctx context.Context, writes []backend.Write, outcomes
 	if have := c.keyword.Seq(); have != before {
 		seq = have // it lacks an earlier change, or is being filled: what it records must have no holes
 	}
-	err = errors.Join(err, c.applyKeyword(ctx, c.entries(writes, outcomes), seq))
+	err = errors.Join(err, c.applyKeyword(ctx, c.entries(writes, batch, outcomes), seq))
 	if err == nil && c.saveDue() {
 		c.save(ctx)
 	}
@@ -161,13 +164,13 @@ func newVectors(writes []backend.Write, outcomes []store.Outcome, moves []move) 
 }
 
 // entries converts committed writes to entries of the keyword index.
-func (c *collection) entries(writes []backend.Write, outcomes []store.Outcome) (entries []keyword.Entry) {
+func (c *collection) entries(writes []backend.Write, batch []store.Write, outcomes []store.Outcome) (entries []keyword.Entry) {
 	for i, o := range outcomes {
 		switch o.Status {
 		case store.Deleted:
 			entries = append(entries, keyword.Entry{No: o.No, Delete: true})
 		case store.Created, store.Updated:
-			entries = append(entries, c.entry(o.No, writes[i].ID, writes[i].Fields))
+			entries = append(entries, c.entry(o.No, writes[i].ID, writes[i].Fields, batch[i].Structure))
 		}
 	}
 	return entries

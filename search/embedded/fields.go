@@ -1,11 +1,13 @@
 package embedded
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
 	"searchd/index/keyword"
 	"searchd/search/mapping"
+	"searchd/search/passage"
 )
 
 // wordsPrefix begins the names of [mapping.Parts].Words in the keyword index. A field can be text
@@ -21,6 +23,24 @@ func texts(parts mapping.Parts) []keyword.Field {
 	}
 	for _, f := range parts.Words {
 		out = append(out, keyword.Field{Name: wordsPrefix + f.Name, Text: f.Text})
+	}
+	return out
+}
+
+// languages returns the languages of the code in a document's texts, which the texts need not name,
+// as words of these. A document without passages has no structure.
+func languages(structure []byte) (out []keyword.Field) {
+	blocks, _ := passage.Decode(structure)
+	for _, name := range slices.Sorted(maps.Keys(blocks)) {
+		var names []string
+		for _, b := range blocks[name] {
+			if b.Language != "" && !slices.Contains(names, b.Language) {
+				names = append(names, b.Language)
+			}
+		}
+		if len(names) > 0 {
+			out = append(out, keyword.Field{Name: wordsPrefix + name, Text: strings.Join(names, "\n")})
+		}
 	}
 	return out
 }

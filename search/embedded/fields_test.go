@@ -9,6 +9,7 @@ import (
 
 	"searchd/index/keyword"
 	"searchd/search/backend"
+	"searchd/search/passage"
 )
 
 // TestAsideInEveryWay puts a document with a field that nobody declared into each way to the
@@ -71,5 +72,30 @@ func TestAsideInEveryWay(t *testing.T) {
 				t.Errorf("Check: %v, %v", problems, err)
 			}
 		})
+	}
+}
+
+// TestLanguages finds a document by the language of its code, which its text does not name, before
+// and after the keyword index is rebuilt.
+func TestLanguages(t *testing.T) {
+	b := openDocs(t, Options{})
+	const text = "x := 1"
+	_, err := on(b).Apply(t.Context(), "docs", []backend.Write{{ID: "a", Fields: json.RawMessage(`{"text":"` + text + `"}`), Passages: []backend.Passage{{Field: "text", End: len(text)}},
+		Vectors: [][]float32{{1, 0}}, Blocks: map[string][]passage.Block{"text": {{Kind: passage.Code, End: len(text), Language: "golang"}}}}})
+	must(t, err)
+	for _, when := range []string{"written", "rebuilt"} {
+		found, err := on(b).Words(t.Context(), "docs", backend.Words{Text: "golang"}, 10, nil)
+		must(t, err)
+		docs, err := on(b).Lookup(t.Context(), "docs", []string{"a"})
+		if err != nil || len(found.Matches) != 1 || len(docs[0].Blocks["text"]) != 1 {
+			t.Errorf("%s: %+v, %+v, %v", when, found, docs[0], err)
+		}
+		sound(t, b)
+		must(t, b.Close())
+		_, err = QuarantineIndexes(b.dir)
+		must(t, err)
+		b, err = Open(b.dir, Options{})
+		must(t, err)
+		defer b.Close()
 	}
 }

@@ -242,8 +242,8 @@ func (c *collection) replayKeyword(ctx context.Context, x *keyword.Index, seq ui
 
 // entry converts a document to an entry of the keyword index. A document that the mapping rejects
 // is reported and becomes a deletion, so that it stops neither the others nor an opening.
-func (c *collection) entry(no uint32, id string, fields []byte) keyword.Entry {
-	e, err := c.split(no, fields)
+func (c *collection) entry(no uint32, id string, fields, structure []byte) keyword.Entry {
+	e, err := c.split(no, fields, structure)
 	if err != nil {
 		c.notify("document %q is left out of the keyword index: %v", id, err)
 		return keyword.Entry{No: no, Delete: true}
@@ -253,12 +253,12 @@ func (c *collection) entry(no uint32, id string, fields []byte) keyword.Entry {
 
 // split is entry with the error of the mapping, a [mapping.ErrDocument]: its rules may have changed
 // since the document was written.
-func (c *collection) split(no uint32, fields []byte) (keyword.Entry, error) {
+func (c *collection) split(no uint32, fields, structure []byte) (keyword.Entry, error) {
 	parts, err := c.config.Load().Mapping.SplitStored(fields)
 	if err != nil {
 		return keyword.Entry{}, err
 	}
-	return keyword.Entry{No: no, Values: parts.Values, Text: texts(parts)}, nil
+	return keyword.Entry{No: no, Values: parts.Values, Text: append(texts(parts), languages(structure)...)}, nil
 }
 
 // storedEntry returns the entry of a stored document, with the bytes of its fields. It is a
@@ -273,7 +273,7 @@ func (c *collection) storedEntry(ctx context.Context, no uint32) (e keyword.Entr
 		if err != nil {
 			return err
 		}
-		e, bytes = c.entry(no, d.ID, d.Fields), len(d.Fields)
+		e, bytes = c.entry(no, d.ID, d.Fields, d.Structure), len(d.Fields)
 		return nil
 	})
 	return e, bytes, err

@@ -80,7 +80,7 @@ func TestUnreadableEntry(t *testing.T) {
 	var told notices
 	c := b.mu.byName["docs"]
 	c.notice = told.tell
-	if e := c.entry(7, "bad", []byte(`["no object"]`)); !e.Delete || e.No != 7 {
+	if e := c.entry(7, "bad", []byte(`["no object"]`), nil); !e.Delete || e.No != 7 {
 		t.Errorf("the entry is %+v", e)
 	}
 	told.has(t, `"bad" is left out`)
@@ -114,12 +114,13 @@ func (l *library) failIndex(t *testing.T, b *Backend, writes []backend.Write) {
 	c.write.Lock()
 	defer c.write.Unlock()
 	before := c.seq.Load()
-	outcomes, seq, err := c.store.Apply(t.Context(), c.id, storeWrites(writes))
+	batch := storeWrites(writes)
+	outcomes, seq, err := c.store.Apply(t.Context(), c.id, batch)
 	must(t, err)
 	c.seq.Store(seq)
 	ended, end := context.WithCancel(t.Context())
 	end()
-	if err := c.index(ended, writes, outcomes, before, seq); err == nil {
+	if err := c.index(ended, writes, batch, outcomes, before, seq); err == nil {
 		t.Fatal("the indexes have applied what they should not")
 	}
 	c.write.behind = true

@@ -193,7 +193,7 @@ func (c *collection) addDocumentBlock(ctx context.Context, after uint32) (last u
 	last = after
 	err = c.documents(ctx, after, func(d store.Document) error {
 		last = d.No
-		if more = b.add(c.entry(d.No, d.ID, d.Fields), len(d.Fields)); more {
+		if more = b.add(c.entry(d.No, d.ID, d.Fields, d.Structure), len(d.Fields)); more {
 			return store.ErrStop
 		}
 		return nil
