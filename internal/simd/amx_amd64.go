@@ -19,6 +19,3 @@ func gemmInt8AMX(c *float32, ldc int, a *uint8, lda int, b *int8, ldb int, steps
 //
 //go:noescape
 func gemmInt8AMXSingle(c *float32, ldc int, a *uint8, lda int, b *int8, ldb int, steps int, rows int, height int, cols int, scale *float32, zero *int32, colScale *float32, colSum *int32, bias *float32, residual *float32, sums *int32, then uintptr)
-
-// ceilingAMX runs loops x 6 TDPBUSD of 16384 products.
-func ceilingAMX(loops int)

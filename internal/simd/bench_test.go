@@ -34,6 +34,26 @@ func measure(b *testing.B, work float64, f func()) {
 	b.ReportMetric(work*float64(b.N)/b.Elapsed().Seconds()/1e9, "Gop/s")
 }
 
+// BenchmarkMul measures products at the shapes of an encoder.
+func BenchmarkMul(b *testing.B) {
+	r := rand.New(rand.NewPCG(1, 1))
+	for _, s := range []struct{ k, n int }{{384, 384}, {384, 1536}, {1536, 384}} {
+		w := random(r, s.n*s.k)
+		for _, rows := range []int{1, 8, 64, 1024} {
+			x, dst, e := random(r, rows*s.k), make([]float32, rows*s.n), Epilogue{Bias: random(r, s.n)}
+			for _, p := range []struct {
+				precision string
+				same      []Backend
+				w         Packed
+			}{{"f32", sameFloats, Pack(w, s.n, s.k)}, {"int8", sameBytes, PackInt8(w, s.n, s.k)}} {
+				eachImpl(b, fmt.Sprintf("%s/k=%d/n=%d/m=%d", p.precision, s.k, s.n, rows), p.same, func(b *testing.B) {
+					measure(b, 2*float64(rows*s.k*s.n), func() { p.w.Mul(dst, x, rows, e) })
+				})
+			}
+		}
+	}
+}
+
 // BenchmarkRows measures the kernels that work on rows, in elements.
 func BenchmarkRows(b *testing.B) {
 	r := rand.New(rand.NewPCG(2, 2))

@@ -7,7 +7,6 @@ package simd
 //go:generate go -C _asm run . -kernels vector -out ../vector_amd64.s -stubs ../vector_amd64.go -pkg simd
 //go:generate go -C _asm run . -kernels int8 -out ../int8_amd64.s -stubs ../int8_amd64.go -pkg simd
 //go:generate go -C _asm run . -kernels amx -out ../amx_amd64.s -stubs ../amx_amd64.go -pkg simd
-//go:generate go -C _asm run . -kernels ceiling -out ../ceiling_amd64.s -stubs ../ceiling_amd64.go -pkg simd
 
 import "unsafe"
 

@@ -6,7 +6,6 @@ package simd
 //go:generate go -C _neon run . -kernels gemm
 //go:generate go -C _neon run . -kernels rows
 //go:generate go -C _neon run . -kernels int8
-//go:generate go -C _neon run . -kernels ceiling
 
 import (
 	"sync"

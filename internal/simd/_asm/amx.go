@@ -351,23 +351,6 @@ func (k *amx) finishRow() {
 	DECQ(k.left)
 }
 
-// ceilingAMX prints the loop of ceilings for tiles.
-func ceilingAMX() {
-	TEXT("ceilingAMX", 0x4, "func(loops int)")
-	Doc("ceilingAMX runs loops x 6 TDPBUSD of 16384 products.")
-	n, shapes := ptr("loops"), reg.RAX
-	LEAQ(amxShapes().Offset((amxHeight-1)*64), shapes)
-	LDTILECFG(Mem{Base: shapes})
-	Label("loop")
-	for t := range tmm(6) {
-		TDPBUSD(6, 7, t)
-	}
-	DECQ(n)
-	JNZ(LabelRef("loop"))
-	TILERELEASE()
-	RET()
-}
-
 // argument is where an argument lies, for a kernel that changes it there.
 func argument(name string) Mem {
 	b, err := Param(name).Resolve()

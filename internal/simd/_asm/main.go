@@ -58,15 +58,11 @@ var files = map[string]func(){
 	"amx": func() {
 		gemmInt8AMX(false)
 		gemmInt8AMX(true)
-		ceilingAMX()
-	},
-	"ceiling": func() {
-		ceilings()
 	},
 }
 
 func main() {
-	kernels := flag.String("kernels", "", "which file to print: gemm, rows, vector, int8, amx, ceiling")
+	kernels := flag.String("kernels", "", "which file to print: gemm, rows, vector, int8, amx")
 	flag.Parse()
 	build, ok := files[*kernels]
 	if !ok {

@@ -41,7 +41,6 @@ var files = map[string]func(p *program){
 		scale(p)
 		norms(p)
 	},
-	"ceiling": ceilings,
 }
 
 func main() {
