@@ -36,7 +36,7 @@ func Markdown(text string) []Block {
 		switch {
 		case isHeading(line(i)):
 			b.Kind, b.Level = Heading, len(line(i))-len(strings.TrimLeft(line(i), "#"))
-		case fence.MatchString(line(i)):
+		case strings.ContainsAny(line(i), "`~") && fence.MatchString(line(i)):
 			last = closing(lines, line, i, unclosed)
 			b.Kind, b.Language = Code, codeLanguage(line(i))
 		case strings.Contains(line(i), "|") && delimiter.MatchString(line(i+1)):
@@ -110,7 +110,7 @@ func codeLanguage(line string) string {
 
 // isUnderlined reports whether a line is the title of a heading that the next line underlines.
 func isUnderlined(line, next string) bool {
-	return len(strings.TrimRight(next, " \t")) >= 3 && underline.MatchString(next) && strings.TrimSpace(line) != "" &&
+	return len(strings.TrimRight(next, " \t")) >= 3 && strings.IndexByte("=-", next[0]) >= 0 && underline.MatchString(next) && strings.TrimSpace(line) != "" &&
 		utf8.RuneCountInString(line) <= maxTitle && !listItem.MatchString(line) && !underline.MatchString(line) && !strings.Contains(line, "|")
 }
 
