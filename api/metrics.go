@@ -68,7 +68,7 @@ func newMetrics(s *Server) *metrics {
 	m := &metrics{
 		requests:  histograms("searchd_request_duration_seconds", "Requests by method, route and status.", "method", "route", "status"),
 		stages:    histograms("searchd_stage_duration_seconds", "Stages of searches.", "stage"),
-		degraded:  counter("searchd_degraded_searches_total", "Searches answered without one of their legs, or without the re-ranking that was asked for."),
+		degraded:  counter("searchd_degraded_searches_total", "Searches answered without one of their retrievers, or without the re-ranking that was asked for."),
 		texts:     counter("searchd_embedded_texts_total", "Texts of embedding and re-ranking requests."),
 		tokens:    counter("searchd_embedded_tokens_total", "Tokens of embedding and re-ranking requests."),
 		truncated: counter("searchd_truncated_texts_total", "Texts of embedding and re-ranking requests whose end did not fit into the checkpoint."),
