@@ -90,7 +90,7 @@ func openServer(server, key string) (*client.Client, error) {
 // inUse adds advice to the error that another program has the data folder open.
 func inUse(err error) error {
 	if errors.Is(err, store.ErrLocked) {
-		return fmt.Errorf("%w; one program at a time: if it is a server, use --server URL", err)
+		return fmt.Errorf("%w; one program at a time: if it is a server, use --server, such as --server 127.0.0.1:8080", err)
 	}
 	return err
 }

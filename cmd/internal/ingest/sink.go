@@ -106,7 +106,7 @@ func openFolder(ctx context.Context, f flags, language languageChoice, notice fu
 	}
 	e, err := search.OpenContext(ctx, f.data, search.Options{Model: f.model, Notice: notice})
 	if errors.Is(err, store.ErrLocked) {
-		return nil, fmt.Errorf("%w; one program at a time: if it is a server, send to it with --server URL", err)
+		return nil, fmt.Errorf("%w; one program at a time: if it is a server, use --server, such as --server 127.0.0.1:8080", err)
 	}
 	if err != nil {
 		return nil, err
