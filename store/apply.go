@@ -254,7 +254,7 @@ func (rm *room) apply(w *Write) (Outcome, error) {
 }
 
 // whole reports whether the fields and vectors of a document are there and can be read: the same
-// content mends what is not.
+// content repairs what is not.
 func (rm *room) whole(h *head) bool {
 	if fields, err := rm.fields.get(key32(h.No)); err != nil || fields == nil {
 		return false

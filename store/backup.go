@@ -153,7 +153,7 @@ func (s *summer) Write(p []byte) (n int, _ error) {
 
 // RestoreOptions tunes Restore. The zero value is the default.
 type RestoreOptions struct {
-	// Damaged is told of each value of the backup that is damaged, and the backup is restored with
+	// Damaged is called with each damaged value of the backup, and the backup is restored with
 	// them: DropDamaged takes out what they belong to. nil: a backup with such a value is refused.
 	// One whose pages are damaged always is.
 	Damaged func(Problem)

@@ -23,7 +23,7 @@
 //
 // # Writing
 //
-// [Store.Apply] writes a batch in one transaction and tells what became of each write. When it
+// [Store.Apply] writes a batch in one transaction and returns the outcome of each write. When it
 // returns, the batch is on the disk: an acknowledged write survives kill -9 and a power cut. A
 // commit costs two flushes of the disk, whatever its size, so batches of hundreds are much faster
 // than single writes; concurrent calls share commits.

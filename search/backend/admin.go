@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// Admin makes and drops collections, keeps the engine's own values, and says how the backend is.
+// Admin creates and drops collections, keeps the engine's own values, and reports on the backend.
 type Admin interface {
 	// Collections describes all collections, by name; those that cannot be opened come last.
 	Collections(ctx context.Context) ([]Collection, error)
-	// Configure makes a collection, or gives one another config.
+	// Configure creates a collection, or replaces the config of one.
 	Configure(ctx context.Context, r ConfigureRequest) error
 	// Drop removes a collection with everything in it.
 	Drop(ctx context.Context, collection string) error
@@ -109,10 +109,10 @@ type GraphStats struct {
 // Bytes returns the memory of the graph.
 func (g GraphStats) Bytes() int64 { return g.VectorBytes + g.CodeBytes + g.LinkBytes + g.TableBytes }
 
-// CheckRequest says how thoroughly to look for faults.
+// CheckRequest asks for a check.
 type CheckRequest struct {
 	Deep    bool // read every stored byte
-	Vectors bool // only look for documents with a damaged vector, and take note of them: written again they are whole
+	Vectors bool // only look for documents with a damaged vector, and note them: writing them again repairs them
 }
 
 // CheckResponse answers a [CheckRequest].

@@ -7,7 +7,7 @@ import (
 	"searchd/search/passage"
 )
 
-// Config is what a backend must know of a collection. It is kept with the collection.
+// Config is what a backend needs to know about a collection. It is stored with the collection.
 type Config struct {
 	Dimension      int             `json:"dimension"`
 	Language       string          `json:"language"`
@@ -50,7 +50,7 @@ type Passage struct {
 	Start, End int
 }
 
-// In returns the text of the passage in the parts of its document; empty where it is out of place.
+// In returns the text of the passage in the parts of its document; empty if it is out of range.
 func (p Passage) In(parts mapping.Parts) string {
 	f, ok := parts.Field(p.Field)
 	if !ok || p.Start < 0 || p.Start > p.End || p.End > len(f.Text) {
@@ -83,7 +83,7 @@ type Write struct {
 	IfRevision *uint64                    // nil: whatever is there; 0: only if absent
 }
 
-// Status says what became of a [Write].
+// Status is the outcome of a [Write].
 type Status uint8
 
 // The statuses.

@@ -19,8 +19,8 @@ var (
 	ErrStatistics         = errors.New("statistics do not fit the query") // they are not complete, or of another query
 )
 
-// DamagedError says that a collection cannot be opened, or a document of it not be read, and which
-// value is damaged. It matches [ErrDamaged].
+// DamagedError reports that a collection cannot be opened, or that a document of it cannot be read,
+// and which value is damaged. It matches [ErrDamaged].
 type DamagedError struct {
 	Collection, Damage string
 	Document           bool // the others can be read
@@ -36,7 +36,7 @@ func (e *DamagedError) Error() string {
 // Is makes errors.Is(err, ErrDamaged) true.
 func (e *DamagedError) Is(target error) bool { return target == ErrDamaged }
 
-// ValuesError says which of the values under a prefix are damaged. It matches [ErrDamaged].
+// ValuesError lists the damaged values under a prefix. It matches [ErrDamaged].
 type ValuesError struct {
 	Keys []string
 	Err  error

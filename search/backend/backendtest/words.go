@@ -82,7 +82,7 @@ func testWords(t *testing.T, l *library) {
 		words backend.Words
 		among string // ids; empty: all
 		want  string // in the order of ids
-		best  string // the first, where it is told
+		best  string // the first; empty: any
 	}{
 		{words: backend.Words{Text: "whale"}, want: "whale", best: "whale"},
 		{words: backend.Words{Text: "old wall"}, want: "garden train wall", best: "wall"},
