@@ -189,7 +189,9 @@ func TestQueryCutoff(t *testing.T) {
 	if _, _, err := execute(t, "", "ingest", "--data", data, notes); err != nil {
 		t.Fatal(err)
 	}
-	query := func(args ...string) string { return mustCommand(t, append([]string{"query", "--data", data}, args...)...) }
+	query := func(args ...string) string {
+		return mustCommand(t, append([]string{"query", "--data", data}, args...)...)
+	}
 	if out := query("apples"); !strings.HasPrefix(out, "1  Growing apples  ") || !strings.Contains(out, "\n1 result, ") {
 		t.Errorf("a good query: %s", out)
 	}
