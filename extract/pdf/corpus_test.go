@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"sync"
@@ -107,9 +108,13 @@ func pdftotext(name string) string {
 	return string(out)
 }
 
+// wordsOf returns the words of s; ideographs, which have no spaces between words, are words each.
 func wordsOf(s string) []string {
+	s = ideographs.ReplaceAllString(s, " $0 ")
 	return strings.FieldsFunc(strings.ToLower(norm.NFKC.String(s)), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
+
+var ideographs = regexp.MustCompile(`[\p{Han}\p{Hiragana}\p{Katakana}]`)
 
 func pairsOf(words []string) (out []string) {
 	for n := range len(words) - 1 {
