@@ -87,7 +87,8 @@ mistake "a filter with a colon" "topic = 'money'|write =" searchd query --server
 mistake "a server that does not run" 'no server listens' searchd query --server "127.0.0.1:$((port + 1))" "x"
 mistake "a model that was not pulled" 'searchd models pull' searchd serve --data "$dir/other" --model no/such
 mistake "an address for everybody without a key" 'searchd keys create|--insecure' searchd serve --data "$dir/other" --addr "0.0.0.0:$((port + 1))"
-mistake "restoring over a data folder" 'already|holds|in use' searchd restore "$0" --data "$HOME/.local/share/searchd"
+step "a backup" 'bytes' searchd backup --server "127.0.0.1:$port" "$dir/backup"
+mistake "restoring over a data folder" 'already|holds|in use' searchd restore "$dir/backup" --data "$HOME/.local/share/searchd"
 step "JSON lines to the wrong route" '/documents/import' curl -sS "$api/documents" -H 'Content-Type: application/x-ndjson' --data-binary $'{"a":1}\n{"a":2}\n'
 step "a field that does not exist" 'no document has a field' curl -sS "$api/search" -d '{"q":"x","filter":"tpoic = 1"}'
 
