@@ -246,7 +246,7 @@ type FetchRequest struct {
 	Vectors  bool // its vector, the caller's to keep
 }
 
-// Terms says of which documents the terms are explained.
+// Terms selects the documents whose terms are explained.
 type Terms uint8
 
 // The choices of terms.
@@ -266,17 +266,17 @@ type NumberField struct {
 // element per ref, filter or passage. With Documents it is about the first refs alone, as many as
 // Documents has.
 type FetchResponse struct {
-	Documents []*Document     // nil where there is none any more, or its fields are damaged
-	Cosines   [][]float64     // by passage; nil where the document is gone
-	Scores    []float64       // 0 where the document is gone
+	Documents []*Document     // nil for a missing one, and for one with damaged fields
+	Cosines   [][]float64     // by passage; nil for a missing document
+	Scores    []float64       // 0 for a missing document
 	Terms     [][]TermScore   //
 	Firsts    []*filter.Value // nil where it has no value
 	Numbers   [][]Number      // by field, in no particular order; a document may have several
 	Passing   [][]bool        // by filter, by ref
 
-	Names   []uint64 // 0 where the passage is gone
+	Names   []uint64 // 0 for a missing passage
 	Texts   []PassageText
-	Vectors [][]float32 // nil where the passage is gone
+	Vectors [][]float32 // nil for a missing passage
 }
 
 // TermScore is the share of one term of a query in a document's score.
@@ -298,7 +298,7 @@ type Number struct {
 
 // PassageText is the text of a passage, and the title of its document.
 type PassageText struct {
-	Name  uint64 // of the passage whose text it is; 0: it is gone
+	Name  uint64 // of the passage; 0 if it is missing
 	Title string // of its document, also where the passage is of the title itself
 	Text  string
 }
