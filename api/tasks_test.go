@@ -15,13 +15,14 @@ import (
 	"searchd/models"
 	"searchd/search"
 	"searchd/search/embedded"
+	"searchd/search/inference"
 )
 
 // embedder is the embedded checkpoint for the engines of all tests: opening it is most of what
 // opening an engine costs.
 var embedder = sync.OnceValues(func() (search.Embedder, error) {
 	c, err := models.Open("", encoder.Options{})
-	return search.NewEmbedder(c), err
+	return inference.NewEmbedder(c), err
 })
 
 // overEngine is a server over an engine with the embedded checkpoint, and without others.

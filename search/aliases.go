@@ -17,7 +17,7 @@ type Alias = catalog.Alias
 
 // Aliases lists the aliases, by name.
 func (e *Engine) Aliases(ctx context.Context) ([]Alias, error) {
-	if err := errors.Join(ctx.Err(), e.running()); err != nil {
+	if err := errors.Join(ctx.Err(), e.Ready()); err != nil {
 		return nil, err
 	}
 	return e.catalog.Aliases(), nil
@@ -25,7 +25,7 @@ func (e *Engine) Aliases(ctx context.Context) ([]Alias, error) {
 
 // Alias returns one alias, or [ErrAliasNotFound].
 func (e *Engine) Alias(ctx context.Context, alias string) (Alias, error) {
-	if err := errors.Join(ctx.Err(), e.running()); err != nil {
+	if err := errors.Join(ctx.Err(), e.Ready()); err != nil {
 		return Alias{}, err
 	}
 	to, ok := e.catalog.Target(alias)

@@ -36,7 +36,7 @@ func (e *Engine) SearchBatch(ctx context.Context, collection string, queries []Q
 	for part := range slices.Chunk(queries, batchAhead) {
 		begun := make([]*begunSearch, len(part))
 		for i, q := range part {
-			q.batched, q.now = true, now
+			q.Now = now
 			begun[i] = e.beginSearch(ctx, collection, q)
 		}
 		prepare(ctx, begun)
@@ -59,7 +59,7 @@ type begunSearch struct {
 func (e *Engine) beginSearch(ctx context.Context, collection string, q Query) *begunSearch {
 	start := time.Now()
 	b := &begunSearch{}
-	if b.search, b.err = e.newSearch(ctx, collection, q); b.err == nil {
+	if b.search, b.err = e.newSearch(ctx, collection, q, false); b.err == nil {
 		b.err = b.run(ctx, b.reading())
 	}
 	b.took = time.Since(start)

@@ -23,43 +23,6 @@ const (
 	maxBoostScale                  = 36525 * 24 * time.Hour
 )
 
-// Boost raises documents, or with a negative weight lowers them, by what they hold: [BoostExplain]
-// has the sum. Its value is between 0 and 1:
-//
-//  1. With Filter 1 where it passes, else 0.
-//  2. With Field and Origin 1 at the origin, and half as much with each Scale away from it on
-//     either side: 0.5^(|x - origin|/scale). The field holds dates, where Origin is "now" or a date
-//     and Scale a span such as "12h", "30d" or "2w"; or numbers, where both are numbers.
-//  3. With Field and no Origin it rises with the number: x/(x + scale) where x is above 0, else 0.
-//     At Scale it is one half.
-//
-// A document without a number, or without a date, has 0; of several the best counts. "now" is the
-// same instant for all of an answer.
-type Boost struct {
-	Filter string  `json:"filter,omitempty"`
-	Field  string  `json:"field,omitempty"`
-	Origin any     `json:"origin,omitempty"` // "now", a date as RFC 3339 or YYYY-MM-DD, or a number: float64, int or json.Number
-	Scale  any     `json:"scale,omitempty"`  // above 0: a number as in Origin, or with dates a string of hours, days or weeks
-	Weight float64 `json:"weight"`           // -1 to 10, not 0
-}
-
-// BoostExplain says what boosts made of a hit: its score is Relevance + |Relevance|·(Factor - 1),
-// which is Relevance·Factor where that is not below 0, as only raw outputs of cross-encoders and
-// cosines can be.
-type BoostExplain struct {
-	RankBefore int          `json:"rank_before"` // by relevance, from 1; 0 where the document was not ranked
-	Relevance  float64      `json:"relevance"`   // the score without boosts
-	Factor     float64      `json:"factor"`      // 1 + the sum of weight·value, 0 or more
-	Values     []BoostValue `json:"values"`      // in the order of the query
-}
-
-// BoostValue is what one boost says of a document.
-type BoostValue struct {
-	Of     string  `json:"of"` // the field or filter
-	Weight float64 `json:"weight"`
-	Value  float64 `json:"value"`
-}
-
 // boost is a checked [Boost]: filter or field is set.
 type boost struct {
 	of     string
@@ -91,7 +54,7 @@ func (p *plan) checkBoosts(wrong *fault.Fields) {
 	case p.browse:
 		wrong.Add("boosts", len(p.Boosts), "none where q has no word or phrase, as there is no relevance that they could raise; sort orders what is found")
 	}
-	now := p.now
+	now := p.Now
 	if now.IsZero() {
 		now = time.Now()
 	}
@@ -119,14 +82,14 @@ func (p *plan) checkBoosts(wrong *fault.Fields) {
 		case !utf8.ValidString(b.Field):
 			wrong.Add(at+".field", b.Field, "the name of a field")
 		default:
-			out.dates, out.value = b.curve(at, now, wrong)
+			out.dates, out.value = curve(b, at, now, wrong)
 		}
 		p.boosts = append(p.boosts, out)
 	}
 }
 
 // curve reads origin and scale.
-func (b Boost) curve(at string, now time.Time, wrong *fault.Fields) (dates bool, value func(x float64) float64) {
+func curve(b Boost, at string, now time.Time, wrong *fault.Fields) (dates bool, value func(x float64) float64) {
 	var origin float64
 	switch {
 	case b.Origin == nil:
@@ -286,7 +249,7 @@ func (p *plan) explainBoosts(c candidate) *BoostExplain {
 	}
 	e := &BoostExplain{RankBefore: b.rank, Relevance: b.relevance, Factor: b.factor}
 	for k, v := range b.values {
-		e.Values = append(e.Values, BoostValue{p.boosts[k].of, p.boosts[k].weight, v})
+		e.Values = append(e.Values, BoostValue{Of: p.boosts[k].of, Weight: p.boosts[k].weight, Value: v})
 	}
 	return e
 }

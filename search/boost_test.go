@@ -100,7 +100,7 @@ func TestBoosts(t *testing.T) {
 		{Mode: search.Keyword}, {Mode: search.Semantic}, {}, {Fusion: search.RRF}, {Rerank: true, RerankWindow: 40}, {Mode: search.Semantic, MinSimilarity: -1, Window: 20}, {Filter: "stars > 50"},
 	} {
 		q.Q, q.Explain = "red lamp", true
-		q = q.At(boostNow)
+		q.Now = boostNow
 		name := fmt.Sprintf("%s %s rerank %t filter %q", q.Mode, q.Fusion, q.Rerank, q.Filter)
 		q.Limit = ptr(max(q.Window, 40))
 		if q.Window == 20 {

@@ -308,7 +308,7 @@ func (e *Engine) record(c backend.Collection) (record, error) {
 // open returns the collection that a name or an alias leads to, under the name that it is stored
 // by, and its record.
 func (e *Engine) open(ctx context.Context, name string) (backend.Collection, record, error) {
-	if err := e.running(); err != nil {
+	if err := e.Ready(); err != nil {
 		return backend.Collection{}, record{}, err
 	}
 	stored, ok := e.catalog.Stored(name)

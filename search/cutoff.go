@@ -1,9 +1,7 @@
 package search
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"math"
 	"strconv"
@@ -11,19 +9,6 @@ import (
 	"searchd/search/backend"
 	"searchd/search/fault"
 	"searchd/search/fusion"
-)
-
-// Cutoff is the score below which documents are not matches: "none" (default), "auto", or a number.
-// It applies before sorting, facets and totals. In JSON a number may be a number or a string.
-//
-// "auto" cuts documents whose probability of relevance, as the score of a hybrid or semantic search
-// before the comparison token by token, is below 0.04. It cuts no match of a keyword search.
-type Cutoff string
-
-// Cutoffs. The empty Cutoff is CutoffNone.
-const (
-	CutoffNone Cutoff = "none"
-	CutoffAuto Cutoff = "auto"
 )
 
 // autoCutoff is the probability of relevance below which a document is not a match. Chosen on the
@@ -34,23 +19,6 @@ const autoCutoff = 0.04
 
 // MaxLessRelevant is the largest number of results below the cutoff that a query may ask for.
 const MaxLessRelevant = 100
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (c *Cutoff) UnmarshalJSON(b []byte) error {
-	if bytes.HasPrefix(b, []byte{'"'}) {
-		return json.Unmarshal(b, (*string)(c))
-	}
-	*c = Cutoff(b)
-	return nil
-}
-
-// MarshalJSON implements json.Marshaler.
-func (c Cutoff) MarshalJSON() ([]byte, error) {
-	if _, err := strconv.ParseFloat(string(c), 64); err == nil && json.Valid([]byte(c)) {
-		return []byte(c), nil
-	}
-	return json.Marshal(string(c))
-}
 
 // checkCutoff reads the cutoff.
 func (p *plan) checkCutoff(wrong *fault.Fields) {

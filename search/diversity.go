@@ -11,16 +11,6 @@ import (
 // that pages fit together.
 const maxDiverse = 1000
 
-// DiversityExplain says how diversity placed a hit: Value = (1-diversity)·Relevance -
-// diversity·Similarity was the largest of those left. (Maximal marginal relevance, Carbonell and
-// Goldstein 1998, lambda = 1-diversity.)
-type DiversityExplain struct {
-	RankBefore int     `json:"rank_before"` // by score, from 1
-	Relevance  float64 `json:"relevance"`   // the score where it is in [0,1] by itself, else its share between 0 and the best
-	Similarity float64 `json:"similarity"`  // the largest cosine of the best passage with that of a hit placed before; 0 for the first
-	Value      float64 `json:"value"`
-}
-
 // diversify orders the first candidates so that each is relevant and unlike those before it. Scores
 // stay as they are.
 func (s *search) diversify(ctx context.Context) error {
@@ -91,7 +81,7 @@ func (d diversifier) order(k int) []DiversityExplain {
 			}
 		}
 		picked[best] = true
-		out = append(out, DiversityExplain{best + 1, d.relevance[best], nearest[best], value})
+		out = append(out, DiversityExplain{RankBefore: best + 1, Relevance: d.relevance[best], Similarity: nearest[best], Value: value})
 		for i, v := range d.vectors {
 			if picked[i] || v == nil || d.vectors[best] == nil {
 				continue

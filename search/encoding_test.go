@@ -14,6 +14,7 @@ import (
 	"searchd/encoder"
 	"searchd/models"
 	"searchd/search"
+	"searchd/search/inference"
 )
 
 // reembedded re-embeds a collection with the engine's own checkpoint, and closes the engine.
@@ -175,9 +176,9 @@ func TestTwinCheckpointsWithoutParts(t *testing.T) {
 	load := func(source, precision, pooling string) (search.Embedder, error) {
 		c, err := models.Open(source, encoder.Options{Pooling: pooling})
 		if err != nil || known {
-			return search.NewEmbedder(c), err
+			return inference.NewEmbedder(c), err
 		}
-		return partless{search.NewEmbedder(c)}, nil
+		return partless{inference.NewEmbedder(c)}, nil
 	}
 	o := search.Options{Embedder: &fakeEmbedder{}, Load: load}
 	e, err := search.Open(dir, o)
@@ -235,7 +236,7 @@ func TestPoolingOfTask(t *testing.T) {
 	dir, model := t.TempDir(), "../encoder/testdata/bert-mean"
 	load := func(_, _, pooling string) (search.Embedder, error) {
 		c, err := models.Open(model, encoder.Options{Pooling: pooling})
-		return search.NewEmbedder(c), err
+		return inference.NewEmbedder(c), err
 	}
 	own := func(pooling string) search.Embedder {
 		e, err := load("", "", pooling)

@@ -171,11 +171,8 @@ func (e *Engine) Close() error {
 	return e.backend.Close()
 }
 
-// Ready returns nil while the engine answers, and [ErrClosed] after Close.
-func (e *Engine) Ready() error { return e.running() }
-
-// running returns [ErrClosed] once the engine is closed.
-func (e *Engine) running() error {
+// Ready returns nil until the engine is closed, and then [ErrClosed].
+func (e *Engine) Ready() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.mu.closed {

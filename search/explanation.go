@@ -13,35 +13,6 @@ import (
 	"searchd/search/fusion"
 )
 
-// Reasons why a document is not among the results of a query.
-const (
-	ReasonFilter     = "filter"         // it does not pass the filter
-	ReasonText       = "phrase"         // it lacks a phrase of the query, or has what the query excludes
-	ReasonWords      = "no_words"       // keyword mode: it has none of the query's words, or with the operator and not all
-	ReasonSimilarity = "min_similarity" // semantic mode: its cosine is smaller
-	ReasonPassages   = "no_passages"    // it has no text, so it is found by words alone, and has none of the query's
-	ReasonWindow     = "window"         // more documents than the window holds are better in each leg
-	ReasonCutoff     = "cutoff"         // its score is below the cutoff
-	ReasonGroup      = "group"          // a better document has the same value of the field to group by
-	ReasonRerank     = "rerank_window"  // it was not among the first that are re-ranked
-)
-
-// Explanation says why a document ranks where it does for a query.
-type Explanation struct {
-	Rank      int                `json:"rank"`             // from 1; 0 where it is not among the results
-	Reason    string             `json:"reason,omitempty"` // then: filter, phrase, no_words, no_passages, min_similarity, cutoff, window, group, rerank_window
-	Ranked    int                `json:"ranked"`           // documents that were ranked
-	Total     Total              `json:"total"`
-	Hit       Hit                `json:"hit"` // as a search would show it; its score is what it would have, had it been ranked
-	Query     *QueryText         `json:"query,omitempty"`
-	TookMS    float64            `json:"took_ms"`
-	TimingsMS map[string]float64 `json:"timings_ms"`
-	Degraded  bool               `json:"degraded"`
-	Degrade   string             `json:"degraded_reason,omitempty"`
-	Warnings  []string           `json:"warnings,omitempty"`   // as in a [Response]
-	RequestID string             `json:"request_id,omitempty"` // set by the server
-}
-
 // Explain says why a document ranks where it does for a query, whether or not it is on the page
 // that Limit and Offset name: these are not looked at. It returns [ErrDocumentNotFound] where there
 // is none of this id.
@@ -53,7 +24,7 @@ func (e *Engine) Explain(ctx context.Context, collection, id string, q Query) (*
 	}
 	one := 1
 	q.Offset, q.Limit, q.Explain, q.Facets = 0, &one, false, nil
-	s, err := e.newSearch(ctx, collection, q)
+	s, err := e.newSearch(ctx, collection, q, false)
 	if err != nil {
 		return nil, err
 	}

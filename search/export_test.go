@@ -49,9 +49,3 @@ func (e *Engine) Vectors(t *testing.T, collection string) map[string][][]float32
 	}
 	return out
 }
-
-// At returns q asked at an instant.
-func (q Query) At(now time.Time) Query {
-	q.now = now
-	return q
-}

@@ -28,7 +28,6 @@ type (
 	Attention        = inference.Attention
 	AttentionOptions = inference.AttentionOptions
 	Contribution     = inference.Contribution
-	TokenShares      = inference.TokenShares
 )
 
 // Values of package inference.
@@ -43,9 +42,6 @@ const (
 
 // ErrNoReranker says that the engine was opened without a re-ranker.
 var ErrNoReranker = inference.ErrNoReranker
-
-// NewEmbedder returns the Embedder that runs a checkpoint.
-func NewEmbedder(c *models.Checkpoint) Embedder { return inference.NewEmbedder(c) }
 
 // NewReranker returns the Reranker that runs a cross-encoder with one label.
 func NewReranker(c *models.Checkpoint) (Reranker, error) { return inference.NewReranker(c) }

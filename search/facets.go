@@ -1,9 +1,7 @@
 package search
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"unicode/utf8"
@@ -11,6 +9,7 @@ import (
 	"searchd/index/filter"
 	"searchd/search/backend"
 	"searchd/search/fault"
+	"searchd/search/query"
 )
 
 // Bounds of facets.
@@ -20,76 +19,6 @@ const (
 	DefaultFacetLimit = 10
 	MaxFacetRanges    = 100
 )
-
-// Facet asks how the values of a filterable field are spread over the documents found. In JSON it
-// is an object, or the name of the field.
-type Facet struct {
-	Field  string       `json:"field"`
-	Limit  int          `json:"limit,omitempty"`  // values, the most frequent, 1..1000; default 10
-	Ranges []FacetRange `json:"ranges,omitempty"` // given: instead of values, how many documents have one in each
-}
-
-// FacetRange is a half-open interval: values from From up to but not with To. Both are numbers
-// (float64, int or json.Number), or both dates as RFC 3339 or YYYY-MM-DD; one may be absent.
-type FacetRange struct {
-	From any `json:"from,omitempty"`
-	To   any `json:"to,omitempty"`
-}
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (f *Facet) UnmarshalJSON(b []byte) error {
-	if bytes.HasPrefix(b, []byte{'"'}) {
-		return json.Unmarshal(b, &f.Field)
-	}
-	type plain Facet // without this method
-	dec := json.NewDecoder(bytes.NewReader(b))
-	dec.DisallowUnknownFields()
-	dec.UseNumber()
-	if err := dec.Decode((*plain)(f)); err != nil {
-		return fault.Field("facets", string(b), `the name of a field, or {"field": "year", "limit": 10}, or {"field": "year", "ranges": [{"from": 2000, "to": 2010}]}`)
-	}
-	for i := range f.Ranges {
-		r := &f.Ranges[i]
-		r.From, r.To = plainNumber(r.From), plainNumber(r.To)
-	}
-	return nil
-}
-
-// plainNumber returns the float64 of a json.Number that is one, and anything else as it is.
-func plainNumber(x any) any {
-	if n, ok := x.(json.Number); ok {
-		if v, ok := filter.ParseNumber(string(n)); ok {
-			return plainValue(v)
-		}
-	}
-	return x
-}
-
-// FacetCounts answers a [Facet]. The documents counted are those that [Response].Total counts, and
-// Of says which these are: "keyword", all that match by words; "vector", the nearest of the window;
-// "union", both; "all", where the query has no word. A document with several values counts for
-// each.
-type FacetCounts struct {
-	Of        string       `json:"of"`
-	Documents int          `json:"documents"`          // that were counted
-	Missing   int          `json:"missing"`            // of these, without a value
-	Distinct  int          `json:"distinct,omitempty"` // different values, those beyond the limit too
-	Values    []FacetValue `json:"values,omitempty"`   // by falling count, equal counts in the order of their values
-	Ranges    []RangeCount `json:"ranges,omitempty"`   // in the order of the request
-}
-
-// FacetValue is a value, a string, float64, json.Number or bool, and the number of documents that
-// have it.
-type FacetValue struct {
-	Value any `json:"value"`
-	Count int `json:"count"`
-}
-
-// RangeCount is a range and the number of documents that have a value in it.
-type RangeCount struct {
-	FacetRange
-	Count int `json:"count"`
-}
 
 // checkFacets reads the facets of a query.
 func (p *plan) checkFacets(wrong *fault.Fields) {
@@ -190,28 +119,12 @@ func (s *search) count(ctx context.Context) error {
 		f := s.plan.Facets[i]
 		out := FacetCounts{Of: s.total.Of, Documents: set.Len(), Missing: n.Missing, Distinct: n.Distinct}
 		for _, v := range n.Values {
-			out.Values = append(out.Values, FacetValue{plainValue(v.Value), v.Count})
+			out.Values = append(out.Values, FacetValue{Value: query.PlainValue(v.Value), Count: v.Count})
 		}
 		for j, r := range f.Ranges {
-			out.Ranges = append(out.Ranges, RangeCount{r, n.Ranges[j]})
+			out.Ranges = append(out.Ranges, RangeCount{FacetRange: r, Count: n.Ranges[j]})
 		}
 		s.facets[f.Field] = out
 	}
 	return nil
-}
-
-// plainValue is a value as JSON has it: an integer that shares its float64 with others is a
-// json.Number.
-func plainValue(v filter.Value) any {
-	switch v.Kind {
-	case filter.Number:
-		if v.Wide() {
-			return json.Number(v.String())
-		}
-		return v.Num
-	case filter.Bool:
-		return v.Num != 0
-	default:
-		return v.Str
-	}
 }

@@ -45,6 +45,9 @@ func (s *search) fetch(ctx context.Context) error {
 				return err
 			}
 			s.hits = append(s.hits, h)
+			if page[i].weak {
+				s.weakHits++
+			}
 		}
 		page = page[len(refs):]
 		return nil
@@ -66,7 +69,7 @@ func (s *search) shown(refs []backend.Ref) backend.FetchRequest {
 
 // hit makes one hit.
 func (s *search) hit(ctx context.Context, c candidate, d *backend.Document, cosines []float64, show shower) (Hit, error) {
-	h := Hit{ID: d.ID, Score: c.score, Passages: []PassageHit{}, Group: c.group, weak: c.weak}
+	h := Hit{ID: d.ID, Score: c.score, Passages: []PassageHit{}, Group: c.group}
 	parts, err := s.record.Settings.Fields.SplitStored(d.Fields)
 	if err != nil {
 		return h, err
@@ -90,10 +93,14 @@ func (s *search) hit(ctx context.Context, c candidate, d *backend.Document, cosi
 		if s.plan.highlight {
 			p.Marked = show.marker.Mark(parts, texts[i])
 		}
-		if s.plan.Sentences {
-			p.column = column(parts, p)
-		}
 		h.Passages = append(h.Passages, p)
+	}
+	if s.plan.Sentences {
+		at := 0
+		if len(h.Passages) > 0 {
+			at = column(parts, h.Passages[0])
+		}
+		s.columns = append(s.columns, at)
 	}
 	if s.plan.highlight {
 		for _, f := range slices.Concat(parts.Text, parts.Words) {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"searchd/search/backend"
+	"searchd/search/query"
 )
 
 // group keeps the first of the candidates with the same value of a field, and all without a value,
@@ -24,7 +25,7 @@ func (s *search) group(ctx context.Context) error {
 			kept = append(kept, c)
 			continue
 		}
-		key := plainValue(*v)
+		key := query.PlainValue(*v)
 		if g := byValue[key]; g != nil {
 			g.More++
 			s.collapsed[c.ref] = true

@@ -30,22 +30,22 @@ func (e *Engine) Language(ctx context.Context, name string) (*Language, error) {
 		return nil, err
 	}
 	var sample analysis.Sample
-	read, enough, cursor := 0, false, ""
-	for more := true; more && !enough && read < languageDocuments; more = cursor != "" {
-		page, err := e.backend.List(ctx, backend.ListRequest{Collection: c.Name, Cursor: cursor, Limit: languagePage})
+	list := backend.ListRequest{Collection: c.Name, Limit: languagePage}
+read:
+	for range languageDocuments / languagePage {
+		page, err := e.backend.List(ctx, list)
 		if err != nil {
 			return nil, err
 		}
 		for _, d := range page.Documents {
-			var fields map[string]any
-			if err := json.Unmarshal(d.Fields, &fields); err != nil {
-				continue // damage is told where the document is read
-			}
-			if enough = sample.Add(fields); enough {
-				break
+			var fields map[string]any // damage is reported where the document is read
+			if json.Unmarshal(d.Fields, &fields) == nil && sample.Add(fields) {
+				break read
 			}
 		}
-		read, cursor = read+len(page.Documents), page.Next
+		if list.Cursor = page.Next; list.Cursor == "" {
+			break
+		}
 	}
 	return &Language{cmp.Or(r.Settings.Language, DefaultLanguage), sample.Language()}, nil
 }

@@ -11,6 +11,7 @@ import (
 	"searchd/encoder"
 	"searchd/models"
 	"searchd/search"
+	"searchd/search/inference"
 )
 
 // BenchmarkMatch searches 1,000 documents of sentences of the bundled notes, with titles of up to
@@ -45,7 +46,7 @@ func BenchmarkMatch(b *testing.B) {
 	}
 	for _, warm := range []bool{true, false} {
 		b.Run(map[bool]string{true: "known", false: "unknown"}[warm], func(b *testing.B) {
-			e, err := search.Open(b.TempDir(), search.Options{Embedder: search.NewEmbedder(c)})
+			e, err := search.Open(b.TempDir(), search.Options{Embedder: inference.NewEmbedder(c)})
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -12,6 +12,7 @@ import (
 	"searchd/encoder"
 	"searchd/models"
 	"searchd/search"
+	"searchd/search/inference"
 )
 
 // bertFolder is a copy of the small BERT, whose files a test may change.
@@ -97,7 +98,7 @@ func TestCheckpointPartsAdopted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := openWith(t, dir, search.Options{Embedder: partless{search.NewEmbedder(c)}})
+	e := openWith(t, dir, search.Options{Embedder: partless{inference.NewEmbedder(c)}})
 	put(t, e, search.Created, numbered(3)...)
 	was, err := e.Collection(t.Context(), "docs")
 	if err != nil {
@@ -149,7 +150,7 @@ func TestCheckpointPartsAdoptedBesideOwn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var made search.Embedder = partless{search.NewEmbedder(c)}
+	var made search.Embedder = partless{inference.NewEmbedder(c)}
 	o := search.Options{Embedder: &fakeEmbedder{}, Load: func(_, _, _ string) (search.Embedder, error) { return made, nil }}
 	e := openWith(t, dir, o)
 	put(t, e, search.Created, numbered(3)...)
@@ -161,7 +162,7 @@ func TestCheckpointPartsAdoptedBesideOwn(t *testing.T) {
 		t.Fatalf("re-embedding: %+v", task)
 	}
 	e.Close()
-	made = search.NewEmbedder(c)
+	made = inference.NewEmbedder(c)
 	for range 2 {
 		e := openWith(t, dir, o)
 		now, err := e.Collection(t.Context(), "docs")

@@ -37,8 +37,8 @@ type plan struct {
 
 // newPlan checks a query and fills in those of its defaults that are the same of every collection.
 // [plan.of] does the rest, and names every wrong field at once.
-func newPlan(q Query, canRerank bool) *plan {
-	p := &plan{Query: q, limit: DefaultLimit, passages: 1, highlight: true, given: q.likeness}
+func newPlan(q Query, canRerank, given bool) *plan {
+	p := &plan{Query: q, limit: DefaultLimit, passages: 1, highlight: true, given: given}
 	var wrong fault.Fields
 	if !p.given {
 		p.checkText(&wrong)
@@ -225,7 +225,7 @@ func (p *plan) checkWords(wrong *fault.Fields) {
 	oneOf(wrong, "operator", &p.Operator, "or", "and")
 	p.words.And = p.Operator == "and"
 	var err error
-	if p.words.Fields, err = p.Fields.weights(); err != nil {
+	if p.words.Fields, err = p.Fields.Weights(); err != nil {
 		*wrong = append(*wrong, err.(*FieldError))
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"searchd/search"
+	"searchd/search/querytext"
 )
 
 func TestParseQueryText(t *testing.T) {
@@ -53,7 +54,7 @@ func TestParseQueryText(t *testing.T) {
 		{"not UTF-8", "a \xff -b", "a \uFFFD", nil, []string{"b"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got := search.ParseQueryText(tc.q)
+			got := querytext.Parse(tc.q)
 			if got.Text != tc.text || !slices.Equal(got.Phrases, tc.phrases) || !slices.Equal(got.Without, tc.without) {
 				t.Errorf("ParseQueryText(%q) = %+v, want text %q, phrases %q, without %q", tc.q, got, tc.text, tc.phrases, tc.without)
 			}
@@ -70,7 +71,7 @@ func TestManyOpenQuotes(t *testing.T) {
 		took := time.Hour
 		for try := 0; try < 20 && took > 100*time.Millisecond; try++ { // the machine may do something else for a while
 			began := time.Now()
-			got = search.ParseQueryText(q)
+			got = querytext.Parse(q)
 			took = min(took, time.Since(began))
 		}
 		if got.Text != q || len(got.Phrases)+len(got.Without) > 0 || took > 100*time.Millisecond {
@@ -84,7 +85,7 @@ func FuzzParseQueryText(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, q string) {
-		got := search.ParseQueryText(q)
+		got := querytext.Parse(q)
 		if len(got.Phrases)+len(got.Without) == 0 && got.Text != q {
 			t.Errorf("ParseQueryText(%q).Text = %q, want it unchanged", q, got.Text)
 		}

@@ -14,7 +14,7 @@ import (
 	"searchd/search/task"
 )
 
-// ReembedOptions say how a collection is built anew.
+// ReembedOptions are the options of a re-embedding.
 type ReembedOptions struct {
 	Model     string    `json:"model,omitempty"`     // name of the checkpoint; default: the engine's own, with Settings the collection's
 	Precision string    `json:"precision,omitempty"` // f32 or int8; default: the engine's, with Settings and without Model the collection's
@@ -26,7 +26,7 @@ type ReembedOptions struct {
 	MayKeep func(name string) error `json:"-"`
 }
 
-// reembedRequest is what the task keeps, so that another run of the program goes on with it.
+// reembedRequest is stored with the task, so that a later run of the program resumes it.
 type reembedRequest struct {
 	ReembedOptions
 	Source string    `json:"source"` // by which the checkpoint is found again
@@ -35,7 +35,7 @@ type reembedRequest struct {
 	Kept   string    `json:"kept,omitempty"`
 }
 
-// reembedResult is what came of it.
+// reembedResult is the result of the task.
 type reembedResult struct {
 	Model     ModelInfo `json:"model"`
 	Documents int       `json:"documents"`
@@ -44,23 +44,15 @@ type reembedResult struct {
 	Kept      string    `json:"kept,omitempty"`   // name of the collection as it was
 }
 
-// reembedGrace is how long the generation that was replaced stays for the requests that began with
-// it.
+// reembedGrace is how long a replaced generation stays, for the requests that use it.
 var reembedGrace = 10 * time.Second
 
-// finishChanges is how many changes may be left for the writers of a collection to wait until they
-// are brought over; catchUps is how often it is tried to come below.
 const (
-	finishChanges = 256
-	catchUps      = 8
+	finishChanges = 256         // that are copied while writers wait
+	reembedBatch  = 64          // documents that are read and encoded at a time
+	catchUps      = 8           // tries to come below finishChanges
+	tidyWithin    = time.Minute // for the clean-up after a task; the next opening does the rest
 )
-
-// tidyWithin bounds what is left to tidy up at the end of a task. What is not done by then the next
-// opening does.
-const tidyWithin = time.Minute
-
-// reembedBatch is how many documents are read and encoded at a time.
-const reembedBatch = 64
 
 // Reembed builds a collection anew with another checkpoint, other settings or both, as a task: in
 // the background, while searches go on with what there is. Writes are taken as ever and brought

@@ -179,7 +179,7 @@ func (s *search) nearest(ctx context.Context) ([]backend.PassageMatch, error) {
 // firstPassages returns how many passages are looked at to fill the window.
 func (p *plan) firstPassages() int { return p.Window + p.Window/2 }
 
-// fill gives each candidate of a hybrid search the score of the leg that did not find it.
+// fill gives each candidate of a hybrid search the score of the retriever that did not find it.
 func (s *search) fill(ctx context.Context) error {
 	if s.plan.Mode != Hybrid {
 		return nil

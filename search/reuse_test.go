@@ -14,6 +14,7 @@ import (
 	"searchd/encoder"
 	"searchd/models"
 	"searchd/search"
+	"searchd/search/inference"
 )
 
 // countedEmbedder counts the texts that are no queries. Its prompt is no part of what it is known
@@ -80,7 +81,7 @@ func TestReembedReuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	const n, batches = 150, 3
-	for name, embedder := range map[string]search.Embedder{"fake": &fakeEmbedder{}, "checkpoint": search.NewEmbedder(checkpoint)} {
+	for name, embedder := range map[string]search.Embedder{"fake": &fakeEmbedder{}, "checkpoint": inference.NewEmbedder(checkpoint)} {
 		t.Run(name, func(t *testing.T) {
 			c := &countedEmbedder{Embedder: embedder}
 			e := openWith(t, t.TempDir(), search.Options{Embedder: c})

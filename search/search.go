@@ -22,7 +22,7 @@ import (
 func (e *Engine) Search(ctx context.Context, collection string, q Query) (*Response, error) {
 	start := time.Now()
 	defer e.throttle.Begin()()
-	s, err := e.newSearch(ctx, collection, q)
+	s, err := e.newSearch(ctx, collection, q, false)
 	if err != nil {
 		return nil, err
 	}
@@ -30,8 +30,8 @@ func (e *Engine) Search(ctx context.Context, collection string, q Query) (*Respo
 }
 
 // newSearch checks a query.
-func (e *Engine) newSearch(ctx context.Context, collection string, q Query) (s *search, err error) {
-	p := newPlan(q, e.inference.Reranks())
+func (e *Engine) newSearch(ctx context.Context, collection string, q Query, given bool) (s *search, err error) {
+	p := newPlan(q, e.inference.Reranks(), given)
 	c, rec, err := e.open(ctx, collection)
 	if err != nil {
 		return nil, err
@@ -82,8 +82,8 @@ func (s *search) ranking() []step {
 	ordered := p.limit > 0 // else the order of what is found means nothing
 	return []step{
 		{"embed", s.vector == nil, s.embed}, // 3 the query's vector, with the checkpoint's prompt
-		{"find", true, s.find},              // 4 both legs side by side, best passage per document
-		{"fill", true, s.fill},              // 5 the missing leg of each candidate
+		{"find", true, s.find},              // 4 both retrievers, the best passage of each document
+		{"fill", true, s.fill},              // 5 the score of the retriever that missed a candidate
 		{"fuse", true, s.fuse},              // 6 one score, one order
 		{"match", (ordered || p.cutoff != nil) && s.matches(), s.match}, // 7 the first of them compared token by token
 		{"cutoff", p.cutoff != nil || p.autoCut, s.cut},
@@ -153,12 +153,9 @@ func (s *search) finish(ctx context.Context, start time.Time) (*Response, error)
 	if s.total.Relation == "gte" && !s.plan.browse && s.plan.Mode != Keyword && s.plan.Offset+s.plan.limit > len(s.candidates) {
 		warnings = append(warnings, fmt.Sprintf("hits: they end with result %d, as a %s search ranks the %d best documents of each retriever; a larger window, of at most %d, has more", len(s.candidates), s.plan.Mode, s.plan.Window, MaxWindow))
 	}
-	hits, less := s.hits, []Hit(nil)
-	if i := slices.IndexFunc(hits, func(h Hit) bool { return h.weak }); i >= 0 {
-		hits, less = hits[:i], hits[i:]
-	}
+	n := len(s.hits) - s.weakHits
 	r := &Response{
-		Hits: hits, LessRelevant: less, Total: s.total, Facets: s.facets, TookMS: milliseconds(start), TimingsMS: s.timings,
+		Hits: s.hits[:n:n], LessRelevant: s.hits[n:], Total: s.total, Facets: s.facets, TookMS: milliseconds(start), TimingsMS: s.timings,
 		Degraded: s.degraded != "", Reason: s.degraded, Warnings: warnings,
 	}
 	if s.plan.text.Differs() {
@@ -177,8 +174,8 @@ type search struct {
 	analysis   *keyword.Analysis // of the collection's language
 
 	embedUntil   time.Time            // until when the query of a hybrid search may be encoded; zero: embedShare of the time that is left then
-	vector       []float32            // of the query; nil without the vector leg
-	except       map[backend.Ref]bool // documents that are not looked for; the vector leg alone obeys
+	vector       []float32            // of the query; nil without vector search
+	except       map[backend.Ref]bool // documents that vector search leaves out
 	selection    *backend.Selection   // nil: all documents
 	candidates   []candidate
 	byRef        map[backend.Ref]int  // position in candidates, until they are ranked
@@ -194,12 +191,14 @@ type search struct {
 	weak         []candidate          // below the cutoff
 	wordsFound   int                  // documents that keyword search ranked
 	nearFound    int                  // and vector search
-	nearFull     bool                 // the vector leg filled its window: there may be more
+	nearFull     bool                 // vector search filled its window: there may be more
 	collapsed    map[backend.Ref]bool // candidates that another of their group stands for
 	page         []candidate
 	terms        map[backend.Ref][]backend.TermScore // of the page, once one of them is asked for
 	expanded     *expanded                           // what the words are read as, once it is asked for
 	hits         []Hit
+	columns      []int // of each hit, where sentences are asked for: runes before its best passage in the line
+	weakHits     int   // the last of the hits, which are below the cutoff
 	total        Total
 	facets       map[string]FacetCounts
 	degraded     string   // why something is not in the answer; empty: everything is

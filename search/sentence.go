@@ -7,20 +7,12 @@ import (
 	"searchd/search/passage"
 )
 
-// Bounds of looking for sentences, of one query.
+// Limits of one query.
 const (
 	maxSentences     = 1000 // encoded; hits after these go without
 	maxSentenceBytes = 128 << 10
-	sentencesBudget  = 16 << 20 // bytes of vectors and texts kept of earlier queries
-	sentenceShare    = 0.6      // of the time that is left
+	sentenceShare    = 0.6 // of the time that is left
 )
-
-// Sentence is a sentence of a passage, bytes [Start, End) of the field's text.
-type Sentence struct {
-	Start int      `json:"start"`
-	End   int      `json:"end"`
-	Score *float64 `json:"score,omitempty"` // cosine with the query; absent where the passage is one sentence
-}
 
 // sentences finds in the best passage of each hit the sentence nearest to the query. It is an
 // ornament: where it fails or takes too long the hits stay without, and the answer says so.
@@ -38,7 +30,7 @@ func (s *search) sentences(ctx context.Context) error {
 			continue
 		}
 		p := &s.hits[i].Passages[0]
-		found := passage.Sentences(p.Text, p.column)
+		found := passage.Sentences(p.Text, s.columns[i])
 		if len(found) == 1 {
 			p.Sentence = &Sentence{Start: p.Start + found[0].Start, End: p.Start + found[0].End}
 			continue
@@ -78,7 +70,7 @@ func (s *search) nearestSentence(p PassageHit, found []passage.Span, vectors [][
 			continue
 		}
 		if cos := float64(simd.Dot(s.vector, v)); best == nil || cos > *best.Score {
-			best = &Sentence{p.Start + found[j].Start, p.Start + found[j].End, &cos}
+			best = &Sentence{Start: p.Start + found[j].Start, End: p.Start + found[j].End, Score: &cos}
 		}
 	}
 	return best

@@ -20,47 +20,17 @@ const maxSimilarIDs = 100
 // be more.
 const similarVectors = 1024
 
-// Similar asks for documents that are like others. The zero value of each field but IDs,
-// NegativeIDs and Text means its default, as in [Query].
-//
-// The vector that is searched for: each document counts with the mean of its passages' vectors,
-// Text with the mean of the vectors of the passages that it would be cut into. With p the mean of
-// IDs and Text together and n that of NegativeIDs it is p, or p + (p - n), at unit length.
-// Documents named by IDs and NegativeIDs are not among the hits.
-type Similar struct {
-	IDs         []string `json:"ids,omitempty"`          // documents of the collection that hits are like, at most 100
-	NegativeIDs []string `json:"negative_ids,omitempty"` // and unlike, at most 100
-	Text        string   `json:"text,omitempty"`         // a text that hits are like; IDs, Text or both are needed
-
-	Filter        string    `json:"filter,omitempty"`
-	Window        int       `json:"window,omitempty"`
-	Limit         *int      `json:"limit,omitempty"`
-	Offset        int       `json:"offset,omitempty"`
-	Page          int       `json:"page,omitempty"`
-	Passages      *int      `json:"passages,omitempty"`
-	ReturnFields  []string  `json:"return_fields,omitzero"`
-	OmitFields    []string  `json:"omit_fields,omitempty"`
-	MinSimilarity float64   `json:"min_similarity,omitempty"`
-	Diversity     float64   `json:"diversity,omitempty"`
-	Facets        []Facet   `json:"facets,omitempty"`
-	Sort          []SortKey `json:"sort,omitempty"`
-	Boosts        []Boost   `json:"boosts,omitempty"`
-	Group         string    `json:"group,omitempty"`
-	Sentences     bool      `json:"sentences,omitempty"`
-	Explain       bool      `json:"explain,omitempty"`
-}
-
-// query returns the query that a Similar is, but for its vector.
-func (q Similar) query() Query {
+// similarQuery returns the query that a Similar is, but for its vector.
+func similarQuery(q Similar) Query {
 	never := false
 	return Query{
 		Mode: Semantic, Filter: q.Filter, Window: q.Window, Limit: q.Limit, Offset: q.Offset, Page: q.Page, Passages: q.Passages, ReturnFields: q.ReturnFields, OmitFields: q.OmitFields, MinSimilarity: q.MinSimilarity,
-		Diversity: q.Diversity, Facets: q.Facets, Sort: q.Sort, Boosts: q.Boosts, Group: q.Group, Sentences: q.Sentences, Explain: q.Explain, Highlight: &never, likeness: true,
+		Diversity: q.Diversity, Facets: q.Facets, Sort: q.Sort, Boosts: q.Boosts, Group: q.Group, Sentences: q.Sentences, Explain: q.Explain, Highlight: &never,
 	}
 }
 
-// check names every wrong field at once.
-func (q Similar) check() error {
+// checkSimilar reports every wrong field.
+func checkSimilar(q Similar) error {
 	var wrong fault.Fields
 	for _, ids := range []struct {
 		field string
@@ -90,10 +60,10 @@ func (q Similar) check() error {
 func (e *Engine) Similar(ctx context.Context, collection string, q Similar) (*Response, error) {
 	start := time.Now()
 	defer e.throttle.Begin()()
-	if err := q.check(); err != nil {
+	if err := checkSimilar(q); err != nil {
 		return nil, err
 	}
-	s, err := e.newSearch(ctx, collection, q.query())
+	s, err := e.newSearch(ctx, collection, similarQuery(q), true)
 	if err != nil {
 		return nil, err
 	}

@@ -17,7 +17,7 @@ const MaxSnapshots = snapshot.Max
 
 // Snapshots lists the snapshots, newest first.
 func (e *Engine) Snapshots(ctx context.Context) ([]Snapshot, error) {
-	if err := errors.Join(ctx.Err(), e.running()); err != nil {
+	if err := errors.Join(ctx.Err(), e.Ready()); err != nil {
 		return nil, err
 	}
 	return e.snapshots.List()
@@ -26,7 +26,7 @@ func (e *Engine) Snapshots(ctx context.Context) ([]Snapshot, error) {
 // CreateSnapshot starts a task that writes a snapshot of this moment. It returns
 // [ErrTooManySnapshots] if MaxSnapshots exist.
 func (e *Engine) CreateSnapshot(ctx context.Context) (Task, error) {
-	if err := errors.Join(ctx.Err(), e.running(), e.snapshots.CheckRoom()); err != nil {
+	if err := errors.Join(ctx.Err(), e.Ready(), e.snapshots.CheckRoom()); err != nil {
 		return Task{}, err
 	}
 	t, err := task.New(TaskSnapshot, "", nil, nil)
@@ -41,7 +41,7 @@ func (e *Engine) CreateSnapshot(ctx context.Context) (Task, error) {
 // OpenSnapshot opens a snapshot, a backup to be restored, for reading. The caller closes it. It
 // returns [ErrSnapshotNotFound].
 func (e *Engine) OpenSnapshot(ctx context.Context, id string) (io.ReadSeekCloser, Snapshot, error) {
-	if err := errors.Join(ctx.Err(), e.running()); err != nil {
+	if err := errors.Join(ctx.Err(), e.Ready()); err != nil {
 		return nil, Snapshot{}, err
 	}
 	return e.snapshots.Open(id)
@@ -49,7 +49,7 @@ func (e *Engine) OpenSnapshot(ctx context.Context, id string) (io.ReadSeekCloser
 
 // DeleteSnapshot deletes a snapshot. It returns [ErrSnapshotNotFound].
 func (e *Engine) DeleteSnapshot(ctx context.Context, id string) error {
-	if err := errors.Join(ctx.Err(), e.running()); err != nil {
+	if err := errors.Join(ctx.Err(), e.Ready()); err != nil {
 		return err
 	}
 	return e.snapshots.Delete(id)

@@ -1,11 +1,8 @@
 package search
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
-	"strings"
 	"unicode/utf8"
 
 	"searchd/search/backend"
@@ -18,53 +15,6 @@ const MaxSortKeys = 4
 
 // scoreField is the name under which a query sorts by the score.
 const scoreField = "_score"
-
-// SortKey is one key of the order of the hits: a filterable field, or _score. In JSON it is an
-// object or a string: "year", "year:desc", "_score". Fields ascend and the score falls unless Order
-// says otherwise.
-//
-// Numbers come before dates, these before booleans and these before strings, whichever the
-// direction; documents without a value are last. A document with several values counts by its
-// smallest, descending by its largest. Documents with equal keys come in the order of their first
-// arrival.
-type SortKey struct {
-	Field string `json:"field"`
-	Order string `json:"order,omitempty"` // asc, desc
-}
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (k *SortKey) UnmarshalJSON(b []byte) error {
-	if bytes.HasPrefix(b, []byte{'"'}) {
-		var s string
-		if err := json.Unmarshal(b, &s); err != nil {
-			return err
-		}
-		key, err := ParseSortKey(s)
-		*k = key
-		return err
-	}
-	type plain SortKey // without this method
-	dec := json.NewDecoder(bytes.NewReader(b))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode((*plain)(k)); err != nil {
-		return fault.Field("sort", string(b), `"year:desc", or {"field": "year", "order": "desc"}`)
-	}
-	return nil
-}
-
-// ParseSortKey reads field, field:asc or field:desc. Its error, for what else has a colon, is a
-// [FieldError].
-func ParseSortKey(s string) (SortKey, error) {
-	i := strings.LastIndexByte(s, ':')
-	if i < 0 {
-		return SortKey{Field: s}, nil
-	}
-	switch order := s[i+1:]; order {
-	case "asc", "desc":
-		return SortKey{s[:i], order}, nil
-	}
-	return SortKey{}, fault.Field("sort", s, `field, field:asc or field:desc; a field whose name has a colon as an object, {"field": "a:b"}`)
-}
 
 // checkSort reads the keys of a query.
 func (p *plan) checkSort(wrong *fault.Fields) {

@@ -32,7 +32,7 @@ const interrupted = "the program ended before it was done; start it again"
 // Tasks lists the rebuilds of derived indexes, then the unfinished tasks and the last hundred that
 // have ended, newest first.
 func (e *Engine) Tasks(ctx context.Context) ([]Task, error) {
-	if err := errors.Join(ctx.Err(), e.running()); err != nil {
+	if err := errors.Join(ctx.Err(), e.Ready()); err != nil {
 		return nil, err
 	}
 	return append(e.rebuilds(ctx), e.tasks.All()...), nil

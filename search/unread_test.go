@@ -8,6 +8,7 @@ import (
 	"searchd/encoder"
 	"searchd/models"
 	"searchd/search"
+	"searchd/search/inference"
 )
 
 // unlettered knows no word with a letter outside of ASCII, and gives all of them the same vector.
@@ -60,7 +61,7 @@ func TestReads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := search.NewEmbedder(c).(search.Reader)
+	r := inference.NewEmbedder(c).(search.Reader)
 	for text, want := range map[string]bool{"water": true, "קפה water": true, "קפה": false, "🍲": false, "": false, "[UNK] [SEP]": false} {
 		if r.Reads(text) != want {
 			t.Errorf("Reads(%q) = %v", text, !want)

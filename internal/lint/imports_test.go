@@ -47,6 +47,7 @@ var closets = map[string]struct {
 	"search/projection": {[]string{"search/backend", "search/fault", "search/mapping", "search/passage", "internal/simd"}, "a map shows stored vectors; the engine encodes its query"},
 	"search/fusion":     {nil, "fusion is arithmetic"},
 	"search/highlight":  {[]string{"search/backend", "search/mapping", "search/passage", "search/querytext", "index/keyword"}, "marking texts needs terms and passages, not the engine"},
+	"search/query":      {[]string{"index/filter", "search/backend", "search/fault", "search/fusion", "search/querytext"}, "requests and responses are plain data"},
 	"search/querytext":  {[]string{"search/backend", "search/mapping", "search/passage", "index/keyword", "internal/edits"}, "reading a query needs the dictionary of terms, not the engine"},
 	"search/settings":   {[]string{"search/backend", "search/fault", "search/mapping", "index"}, "settings are checked without documents, queries and checkpoints"},
 	"search/snapshot":   {[]string{"search/fault", "internal/disk"}, "a snapshot is a file; the engine writes and reads it"},

@@ -12,11 +12,11 @@ import (
 )
 
 // EncodeDamaged reads every stored byte, encodes each document with a damaged vector again, and
-// calls told for it, or for a collection of which the checkpoint is missing. A document of which
-// the fields are damaged, too, is left as it is.
-func (e *Engine) EncodeDamaged(ctx context.Context, told func(text string)) error {
-	missing := map[string]bool{}     // collections whose checkpoint is
-	for encoded := 1; encoded > 0; { // a check lists so many faults and no more
+// reports it, or a collection without its checkpoint. Documents with damaged fields stay as they
+// are.
+func (e *Engine) EncodeDamaged(ctx context.Context, report func(text string)) error {
+	missing := map[string]bool{}     // collections without their checkpoint
+	for encoded := 1; encoded > 0; { // a check lists a limited number of faults
 		have, err := e.backend.Check(ctx, backend.CheckRequest{Vectors: true})
 		if err != nil {
 			return err
@@ -27,10 +27,10 @@ func (e *Engine) EncodeDamaged(ctx context.Context, told func(text string)) erro
 			if !visible || missing[stored] {
 				continue
 			}
-			n, err := e.encodeAgain(ctx, name, have.Vectors[stored], told)
+			n, err := e.encodeAgain(ctx, name, have.Vectors[stored], report)
 			if errors.Is(err, ErrModelMismatch) {
 				missing[stored] = true
-				told(fmt.Sprintf("not encoded again: %v", err))
+				report(fmt.Sprintf("not encoded again: %v", err))
 			} else if err != nil {
 				return err
 			}
@@ -41,7 +41,7 @@ func (e *Engine) EncodeDamaged(ctx context.Context, told func(text string)) erro
 }
 
 // encodeAgain encodes stored documents again and returns how many it could read.
-func (e *Engine) encodeAgain(ctx context.Context, name string, ids []string, told func(text string)) (n int, err error) {
+func (e *Engine) encodeAgain(ctx context.Context, name string, ids []string, report func(text string)) (n int, err error) {
 	c, r, release, err := e.openToWrite(ctx, name)
 	if err != nil {
 		return 0, err
@@ -64,7 +64,7 @@ func (e *Engine) encodeAgain(ctx context.Context, name string, ids []string, tol
 			return n, err
 		}
 		n++
-		told(fmt.Sprintf("encoded again: collection %q: document %q", name, id))
+		report(fmt.Sprintf("encoded again: collection %q: document %q", name, id))
 	}
 	return n, nil
 }
