@@ -6,9 +6,6 @@ import (
 	"searchd/search/querytext"
 )
 
-// Mode names the retrievers of a search.
-type Mode = fusion.Mode
-
 // The modes. The empty Mode is Hybrid.
 const (
 	Hybrid   = fusion.Hybrid
@@ -16,23 +13,18 @@ const (
 	Keyword  = fusion.Keyword
 )
 
-// Fusion is the way in which a hybrid search makes one score of two.
-type Fusion = fusion.Method
-
 // The fusions. The empty Fusion is Relative.
 const (
 	Relative = fusion.Relative
 	RRF      = fusion.RRF
 )
 
-// QueryText is a parsed query.
-type QueryText = querytext.Text
-
-// Respelling is a word of a query that was read as another.
-type Respelling = querytext.Respelling
-
 // Requests and responses of searches.
 type (
+	Respelling       = querytext.Respelling
+	QueryText        = querytext.Text
+	Fusion           = fusion.Method
+	Mode             = fusion.Mode
 	Query            = query.Query
 	Syntax           = query.Syntax
 	Spelling         = query.Spelling
