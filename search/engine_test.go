@@ -190,7 +190,7 @@ func TestSearchModes(t *testing.T) {
 			t.Errorf("%s: terms make %v, BM25 is %v", h.ID, sum, x.Keyword.Score)
 		}
 		if *h.Passages[0].Score != x.Vector.Cosine {
-			t.Errorf("%s: best passage has cosine %v, the leg %v", h.ID, *h.Passages[0].Score, x.Vector.Cosine)
+			t.Errorf("%s: best passage has cosine %v, the retriever %v", h.ID, *h.Passages[0].Score, x.Vector.Cosine)
 		}
 	}
 	if got := r.Hits[0].Highlights["text"]; len(got) != 1 || got[0] != "A feline likes <mark>milk</mark>." {

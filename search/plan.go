@@ -133,7 +133,7 @@ func (p *plan) checkBrowse(wrong *fault.Fields) {
 			wrong.Add(o.field, o.value, "left out, as q has no word or phrase that documents could be compared with")
 		}
 	}
-	p.Mode, p.highlight = Keyword, false // the legs do not run: a checkpoint is not needed
+	p.Mode, p.highlight = Keyword, false // no retriever runs: a checkpoint is not needed
 	p.sort = slices.DeleteFunc(p.sort, func(k backend.SortKey) bool { return k.Field == "" })
 }
 

@@ -190,7 +190,7 @@ func TestRespelledFarForm(t *testing.T) {
 }
 
 // TestUnfinishedKnownWord: a hybrid search completes a word that the checkpoint knows for the
-// keyword leg alone, so that it finds what the answer by words has found.
+// keyword search alone, so that it finds what the answer by words has found.
 func TestUnfinishedKnownWord(t *testing.T) {
 	e := openLettered(t, "cal rec")
 	words, err := e.Search(t.Context(), "docs", search.Query{Q: "money cal", Mode: search.Keyword, Unfinished: true})

@@ -66,7 +66,7 @@ func (s *search) embed(ctx context.Context) error {
 	return nil
 }
 
-// find runs the legs that the mode asks for, at the same time.
+// find runs the retrievers that the mode asks for, at the same time.
 func (s *search) find(ctx context.Context) error {
 	var words backend.WordsResponse
 	var near []backend.PassageMatch

@@ -228,7 +228,7 @@ func (s *search) degrade(why string) {
 }
 
 // filter makes the set of documents that may be found: by the filter, the phrases and the
-// exclusions. Both legs stay within it.
+// exclusions. Both retrievers stay within it.
 func (s *search) filter(ctx context.Context) (err error) {
 	t := &s.plan.text
 	if t.Phrases, err = s.meaningful(ctx, t.Phrases); err != nil {

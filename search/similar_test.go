@@ -326,7 +326,7 @@ func TestExplainEqualsSearch(t *testing.T) {
 					t.Errorf("%s: %+v, total %+v, want %+v", d, x.Hit.Explain, x.Total, r.Total)
 				}
 				if tc.q.Mode != search.Keyword && x.Hit.Explain.Vector == nil || tc.q.Mode != search.Semantic && x.Hit.Explain.Keyword == nil {
-					t.Errorf("%s: a leg is not explained: %+v", d, x.Hit.Explain)
+					t.Errorf("%s: a retriever is not explained: %+v", d, x.Hit.Explain)
 				}
 			}
 		})

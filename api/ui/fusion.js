@@ -2,13 +2,13 @@
 
 export const rrfK = 60;
 
-/** What the vector leg says of a hit; of a document without text, where both legs were asked, nothing at all. */
+/** The part of vector search in a hit; undefined for a document without text. */
 const vectorOf = (x) => x.vector ?? (x.keyword && x.fusion ? { rank: 0, norm: 0 } : undefined);
 
 /** The probability of relevance that evidence stands for; the server's constants. */
 export const probability = (evidence) => 1 / (1 + Math.exp(-9 * (evidence - 0.5)));
 
-/** The parts of the two legs in a hit's score, as the server computes them. alpha overrides the one of the answer. */
+/** The parts of both retrievers in a hit's score, as the server computes them. alpha overrides the one of the answer. */
 export function shares(hit, alpha) {
   const x = hit.explain || {};
   const k = x.keyword, v = vectorOf(x), f = x.fusion;

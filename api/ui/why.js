@@ -27,15 +27,15 @@ export function explanation(hit, alpha) {
   const { keyword: k, vector: v, fusion: f } = hit.explain;
   const s = shares(hit, alpha);
   const out = [el('h3', null, 'How the relevance was calculated')];
-  const rows = el('dl', { class: 'legs' });
+  const rows = el('dl', { class: 'evidence' });
   const row = (name, cls, part, sum, facts) => rows.append(
     el('dt', { class: cls }, name),
     el('dd', null, mixBar(cls === 'words' ? part / s.top : 0, cls === 'meaning' ? part / s.top : 0), el('span', { class: 'sum' }, sum), el('span', { class: 'facts' }, facts)));
   const place = (rank, value) => (rank > 0 ? `, rank ${rank}` : value > 0 ? `, not among its first ${f?.window ?? ''}` : '');
-  const sum = (leg, weight, value, alone) => {
+  const sum = (part, weight, value, alone) => {
     if (!(k && (v || f))) return number(alone);
-    if (s.method === 'rrf') return leg.rank > 0 ? `2 × ${share(weight)} / (${rrfK} + ${leg.rank}) = ${number(value)}` : '0';
-    return `${share(weight)} × ${share(leg.norm)} = ${share(value)}`;
+    if (s.method === 'rrf') return part.rank > 0 ? `2 × ${share(weight)} / (${rrfK} + ${part.rank}) = ${number(value)}` : '0';
+    return `${share(weight)} × ${share(part.norm)} = ${share(value)}`;
   };
   if (k) {
     const most = k.ceiling > 0 ? ` of at most ${number(k.ceiling)}` : '';

@@ -52,7 +52,7 @@ func TestPageLongTexts(t *testing.T) {
 		}
 		if view == "search" {
 			p.js(t, "for (const b of document.querySelectorAll('[data-role=text], [data-role=why]')) b.click()")
-			p.until(t, "document.querySelectorAll('.why .legs').length === 3")
+			p.until(t, "document.querySelectorAll('.why .evidence').length === 3")
 			if right := eval[string](t, p, "getComputedStyle([...document.querySelectorAll('.snippet')].find(s => s.textContent.includes('בעברית'))).direction"); right != "rtl" {
 				t.Errorf("Hebrew is written %s", right)
 			}

@@ -39,7 +39,7 @@ func TestPageInside(t *testing.T) {
 	p.do(t, chromedp.KeyEvent(kb.ArrowDown))
 	p.key(t, "w")
 	p.until(t, "document.querySelector('#results .why .nearness .facts') !== null")
-	shown := eval[string](t, p, "document.querySelector('#results .why .legs .meaning + dd .facts').textContent")
+	shown := eval[string](t, p, "document.querySelector('#results .why .evidence .meaning + dd .facts').textContent")
 	p.key(t, "i")
 	p.until(t, "location.search.includes('view=inside') && document.querySelectorAll('.line').length === 6 && document.querySelectorAll('.head').length === 36")
 

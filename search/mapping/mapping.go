@@ -37,7 +37,7 @@ const (
 // Field is the setting of one field.
 type Field struct {
 	Type   Type    `json:"type"`
-	Weight float64 `json:"weight,omitempty"` // of the keyword leg; 0 means [TitleWeight] for a title, 1 for other fields
+	Weight float64 `json:"weight,omitempty"` // in keyword search; 0 means [TitleWeight] for a title, 1 for other fields
 }
 
 // Mapping is a collection's; fields without an entry are dynamic. The nil Mapping is all dynamic:
@@ -55,11 +55,11 @@ var wellKnown = []string{
 // titles is how many of wellKnown stand for a document's title.
 const titles = 5
 
-// TitleWeight is what a word of a title counts in the keyword leg where the mapping does not say:
+// TitleWeight is what a word of a title counts in keyword search where the mapping does not say:
 // so many times one of the text.
 const TitleWeight = 2
 
-// AsideWeight is what a word of a field of [Parts].Words counts in the keyword leg. Where a file
+// AsideWeight is what a word of a field of [Parts].Words counts in keyword search. Where a file
 // lies, whom a mail went to and which tags somebody gave help to find a document, and say less
 // about it than its text does.
 const AsideWeight = 0.5
@@ -265,7 +265,7 @@ func (p Parts) TitleOver(field string) string {
 	return p.Title
 }
 
-// Weight is what an occurrence of a word in a text field counts in the keyword leg.
+// Weight is what an occurrence of a word in a text field counts in keyword search.
 func (m Mapping) Weight(name string) float64 {
 	if w := m[name].Weight; w > 0 {
 		return w
