@@ -271,6 +271,9 @@ func (d *document) text() (extract.PDFText, error) {
 		why = append(why, "its end is missing; what is there is read")
 	}
 	warn(pageScan, "no text layer on %s: a scan; "+content.InstallOCR)
+	if strings.TrimSpace(t.Text) == "" {
+		warn(pageBlank, "no text layer on %s: a scan in which OCR has found no text")
+	}
 	if len(states[pageBad]) == 1 {
 		warn(pageBad, "%s is empty or damaged")
 	} else {

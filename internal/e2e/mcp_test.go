@@ -89,7 +89,7 @@ func TestAssistants(t *testing.T) {
 	a.start()
 	talk("server", stdio("--server", a.url()))
 	talk("post", post(a, finds))
-	if code, stdout, stderr := run(t, "", "searchd", "mcp", "--data", a.data); code != 2 || stdout != "" || !strings.Contains(stderr, "--server URL") {
+	if code, stdout, stderr := run(t, "", "searchd", "mcp", "--data", a.data); code != 2 || stdout != "" || !strings.Contains(stderr, "use --server, such as --server ") {
 		t.Errorf("mcp over a folder that a server holds: exit code %d, %q, %s", code, stdout, stderr)
 	}
 	if _, err := mcp.NewClient(&mcp.Implementation{Name: "e2e"}, nil).Connect(t.Context(), post(a, measures)(), nil); err == nil {
