@@ -78,7 +78,7 @@ export class Uploads {
     const error = wrong + this.all.filter((u) => u.refused).length;
     const failed = this.all.filter((u) => u.stage === 'failed').length;
     const done = this.all.filter((u) => u.stage === 'done').length + this.gone.files + failed;
-    const parts = [...this.speed(good), done < files ? `${done.toLocaleString('en')} of ${count(files, 'file')}` : count(files, 'file'), failed && `${failed.toLocaleString('en')} with faults`, told({ ...good, ...(error && { error }) }), files > shown && `${shown} shown`];
+    const parts = [done < files ? `${done.toLocaleString('en')} of ${count(files, 'file')}` : count(files, 'file'), ...this.speed(good), failed && `${failed.toLocaleString('en')} with faults`, told({ ...good, ...(error && { error }) }), files > shown && `${shown} shown`];
     this.sum.hidden = files < 2 && !this.began;
     this.kinds.hidden = !this.all.some((u) => u.unknown);
     this.sum.textContent = parts.filter(Boolean).join(' · ');

@@ -4,6 +4,7 @@ import { el, number, share } from './dom.js';
 import { rrfK, shares } from './fusion.js';
 import { encodedText, nearestSentence } from './passage.js';
 import { appendShares } from './shares.js';
+import { state } from './state.js';
 
 /** A bar of two parts, each given as a share of the whole. */
 export function mixBar(words, meaning) {
@@ -16,8 +17,8 @@ export function mixBar(words, meaning) {
 
 /** The relevance of a hit between 0 and 1 as a bar and a number. */
 export function relevanceBar(score, { keyword, vector, fusion }) {
-  const alone = keyword && !vector && !fusion; // a score of keyword search has no upper bound
-  const relevance = Math.max(0, Math.min(1, alone ? keyword.norm ?? 0 : fusion?.method === 'rrf' ? (score * (rrfK + 1)) / 2 : score));
+  const alone = state.mode === 'keyword' || (score > 1 && !vector && !fusion); // a score of keyword search has no upper bound
+  const relevance = Math.max(0, Math.min(1, alone ? keyword?.norm ?? 0 : fusion?.method === 'rrf' ? (score * (rrfK + 1)) / 2 : score));
   const bar = el('span', { class: 'bar', 'aria-hidden': 'true' }, el('i'));
   bar.firstChild.style.width = `${relevance * 100}%`;
   return el('span', { class: 'score', title: `Relevance ${share(relevance)} of 1` }, bar, el('span', { class: 'value' }, el('span', { class: 'hidden' }, 'Relevance '), share(relevance)));

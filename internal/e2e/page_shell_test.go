@@ -151,8 +151,18 @@ func TestPageFusesAgainAtOnce(t *testing.T) {
 	p.until(t, "document.querySelector('#box').classList.contains('busy')") // the server has been asked
 	close(engine.wait)
 	p.until(t, "!document.querySelector('#box').classList.contains('busy')")
-	if theirs := [2]string{eval[string](t, p, order), eval[string](t, p, scores)}; own != theirs {
-		t.Errorf("fused in the page: %s\nby the server: %s", own, theirs)
+	// The server may add documents that pass the cutoff with these weights.
+	theirs := [2]string{eval[string](t, p, order), eval[string](t, p, scores)}
+	for i := range own {
+		at := 0
+		for _, part := range strings.Split(theirs[i], "|") {
+			if left := strings.Split(own[i], "|"); at < len(left) && left[at] == part {
+				at++
+			}
+		}
+		if at != strings.Count(own[i], "|")+1 {
+			t.Errorf("fused in the page: %s\nby the server: %s", own, theirs)
+		}
 	}
 	p.do(t, chromedp.Navigate(base+"/?q=batter+flip+pan&alpha=0"))
 	p.until(t, idle)

@@ -33,14 +33,14 @@ func TestPageSpelling(t *testing.T) {
 	p := open(t, base)
 	p.do(t, chromedp.Navigate(base+"/"))
 	p.do(t, chromedp.SendKeys(chromedp.CSS("#q"), "ballo"))
-	p.until(t, "document.querySelector('#results mark')?.textContent === 'balloon' && document.getElementById('respelled').hidden")
+	p.until(t, "document.querySelector('#results .snippet mark')?.textContent === 'balloon' && document.getElementById('respelled').hidden")
 	p.do(t, chromedp.SendKeys(chromedp.CSS("#q"), "oon"))
 	p.until(t, "document.getElementById('respelled').textContent === 'No document has “ballooon”: read as balloon. Search for it as it stands'")
-	p.until(t, "document.querySelector('#results mark')?.textContent === 'balloon'")
+	p.until(t, "document.querySelector('#results .snippet mark')?.textContent === 'balloon'")
 	p.look(t, 390, 800, "light")
 	p.shoot(t, "spelling")
 	p.js(t, "document.querySelector('#respelled button').click()")
-	p.until(t, "document.getElementById('respelled').hidden && document.querySelector('#results article') !== null && document.querySelector('#results mark') === null")
+	p.until(t, "document.getElementById('respelled').hidden && document.querySelector('#results mark') === null")
 	if got := eval[string](t, p, "new URLSearchParams(location.search).get('spelling')"); got != "exact" {
 		t.Errorf("spelling in the address = %q", got)
 	}

@@ -186,7 +186,7 @@ func TestPage(t *testing.T) {
 		p.js(t, "navigator.clipboard.writeText = async (s) => { window.copied = s; }")
 		p.js(t, "document.querySelector('#curl').click()")
 		p.until(t, "window.copied?.startsWith('curl -s') && document.querySelector('#toast').textContent === 'Copied'")
-		if got, want := eval[string](t, p, "window.copied"), "curl -s '"+base+"/v1/collections/kitchen/search' -H 'Content-Type: application/json' -d '{\"q\":\"bread batter\",\"mode\":\"hybrid\",\"filter\":\"lang =\",\"limit\":10,\"passages\":3,\"explain\":true}'"; got != want {
+		if got, want := eval[string](t, p, "window.copied"), "curl -s '"+base+"/v1/collections/kitchen/search' -H 'Content-Type: application/json' -d '{\"q\":\"bread batter\",\"mode\":\"hybrid\",\"filter\":\"lang =\",\"cutoff\":\"auto\",\"less_relevant\":10,\"limit\":10,\"passages\":3,\"explain\":true}'"; got != want {
 			t.Errorf("copied %s\nwant   %s", got, want)
 		}
 		p.clean(t)
