@@ -16,8 +16,6 @@ import (
 	"time"
 
 	"github.com/anishathalye/porcupine"
-
-	"searchd/internal/longtest"
 )
 
 // opKind is a kind of operation on one document.
@@ -221,18 +219,16 @@ func (c *historyClient) batch(i operation, keys int) bool {
 // TestHistory lets eight clients write, read, search and delete few documents while the server is
 // killed again and again, and wants a history in which each document is a register: every
 // acknowledged write is seen by what begins after it, every failed condition did not hold, and
-// nothing is seen that was not written. LONG_TESTS=1 does 100,000 operations. HISTORY_SEED repeats
-// the choices of a run, not its timing.
+// nothing is seen that was not written. HISTORY_OPERATIONS sets the number of operations;
+// HISTORY_SEED repeats the choices of a run, not its timing.
 func TestHistory(t *testing.T) {
-	total := int64(1000)
-	if longtest.Enabled() {
-		total = 100_000
-	}
-	seed := uint64(time.Now().UnixNano())
-	if s := os.Getenv("HISTORY_SEED"); s != "" {
-		var err error
-		if seed, err = strconv.ParseUint(s, 10, 64); err != nil {
-			t.Fatal(err)
+	total, seed := int64(1000), time.Now().UnixNano()
+	for name, v := range map[string]*int64{"HISTORY_OPERATIONS": &total, "HISTORY_SEED": &seed} {
+		if s := os.Getenv(name); s != "" {
+			var err error
+			if *v, err = strconv.ParseInt(s, 10, 64); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
 		}
 	}
 	const clients, keys = 8, 10
@@ -247,7 +243,7 @@ func TestHistory(t *testing.T) {
 	var wait sync.WaitGroup
 	for i := range all {
 		c := &historyClient{id: i, url: n.url(), http: &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{}}, values: &values,
-			seen: map[int]seenValue{}, start: start, rand: rand.New(rand.NewPCG(seed, uint64(i)))}
+			seen: map[int]seenValue{}, start: start, rand: rand.New(rand.NewPCG(uint64(seed), uint64(i)))}
 		all[i] = c
 		wait.Go(func() {
 			for done.Load() < total {
@@ -261,7 +257,7 @@ func TestHistory(t *testing.T) {
 	}
 	finished := make(chan struct{})
 	go func() { wait.Wait(); close(finished) }()
-	kills, r := 0, rand.New(rand.NewPCG(seed, clients))
+	kills, r := 0, rand.New(rand.NewPCG(uint64(seed), clients))
 	for running := true; running; {
 		select {
 		case <-finished:
