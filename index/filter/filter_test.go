@@ -29,8 +29,10 @@ func ExampleParse() {
 	fmt.Println(e.Match(map[string]any{"lang": "en", "year": 2024, "draft": true}))
 	_, err = Parse("lang = en")
 	fmt.Println(err)
-	// Output: true false filter: at byte 7: expected a value ('text', a number, true or false),
-	// found "en" without quotes
+	// Output:
+	// true
+	// false
+	// filter: at byte 7: expected a value ('text', a number, true or false), found "en" without quotes
 }
 
 func TestParseWrites(t *testing.T) {
