@@ -26,8 +26,7 @@ func TestPageDocument(t *testing.T) {
 	p.until(t, idle)
 	p.js(t, "const a = document.createElement('a'); a.href = '"+asked+"'; document.body.append(a); a.click(); a.remove()")
 	p.until(t, results)
-	title := eval[string](t, p, "document.querySelector('#results h2').textContent")
-	p.js(t, "document.querySelector('#results h2 a').click()")
+	title := eval[string](t, p, "(() => { const a = document.querySelector('#results h2 a'); a.click(); return a.textContent; })()")
 	p.until(t, shown+" && location.search.includes('view=document') && location.search.includes('doc=')")
 	if got := eval[string](t, p, "document.querySelector('.document h2').textContent"); got != title {
 		t.Errorf("the document is headed %q, its result %q", got, title)
