@@ -10,7 +10,7 @@ import (
 )
 
 type health struct {
-	Status  string `json:"status"`            // ok, or what keeps the server from answering
+	Status  string `json:"status"`            // always ok: a server that is not ready answers with an error
 	Warning string `json:"warning,omitempty"` // what the server cannot do, while it answers searches
 }
 

@@ -24,7 +24,8 @@ const (
 //
 //   - The same key with another request is refused (422 idempotency_key_reused).
 //   - The same key during the first request is refused (409 idempotency_key_in_use).
-//   - Answers of status 500 and above, and incomplete ones, are not stored.
+//   - Not stored: errors that the handler returns, answers of status 500 and above, incomplete and
+//     very long answers.
 //   - Keys belong to the API key of the sender, and to one incarnation of the collection.
 type idempotency struct {
 	mu      sync.Mutex
@@ -73,7 +74,8 @@ func (i *idempotency) begin(name string, digest [32]byte) (kept *storedAnswer, e
 
 func keyReused() error { return fmt.Errorf("%w: use a new key for each request", errKeyReused) }
 
-// end stores the answer to a body with a digest. Status 0 releases the place instead.
+// end stores the answer with the digest of the streamed body it answers. Status 0 releases the
+// place instead.
 func (i *idempotency) end(name string, sent [32]byte, status int, header http.Header, body []byte) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -164,8 +166,8 @@ func (s *Server) once(handle handler) handler {
 	}
 }
 
-// incarnation returns that of the collection in the path, "" if there is none: then the handler
-// returns the error.
+// incarnation returns the incarnation of the collection in the path, or "" if there is no such
+// collection, which the handler then reports.
 func (s *Server) incarnation(r *http.Request) string {
 	info, _ := s.o.Engine.Collection(r.Context(), r.PathValue("collection"))
 	return info.Incarnation

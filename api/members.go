@@ -26,8 +26,8 @@ import (
 //  2. No object has a member twice.
 //  3. The members of an object that becomes a struct have the exact names of the struct's.
 //     encoding/json alone accepts LIMIT for limit.
-//  4. A value has a kind that the type accepts; null is allowed as the value of a member alone. A
-//     type with UnmarshalJSON checks itself.
+//  4. A value has a kind that the type accepts; null is allowed only as the value of a
+//     member. The kind is not checked for a type with UnmarshalJSON or UnmarshalText.
 //  5. An array that becomes a slice has at most maxElements items: they need more memory than
 //     their JSON.
 //

@@ -14,8 +14,8 @@ import (
 	"searchd/search"
 )
 
-// The routes of text-embeddings-inference. Without a prompt name they use the checkpoint's default
-// prompt.
+// The routes of text-embeddings-inference. Without a prompt name the embedding routes use the
+// checkpoint's default prompt; /tokenize uses none.
 
 // maxTokenTexts bounds the texts of a request that returns a vector per token.
 const maxTokenTexts = 64

@@ -2,8 +2,8 @@ package encoder
 
 import "searchd/internal/simd"
 
-// electra reads the discriminator of ELECTRA: BERT with embeddings of their own width. Source:
-// transformers modeling_electra.py.
+// electra reads the discriminator of ELECTRA: BERT whose embeddings may have another width than the
+// hidden size, to which they are then projected. Source: transformers modeling_electra.py.
 func electra(f *fields) *architecture {
 	f.oneOf("position_embedding_type", "absolute", "absolute")
 	a := bertLike(f, "electra")

@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// Vault keeps values in memory, as access.Vault asks. The zero value is ready and empty.
+// Vault is an access.Vault in memory. The zero value is ready and empty.
 type Vault struct {
 	mu     sync.Mutex
 	values map[string][]byte
