@@ -64,8 +64,8 @@ func TestMaxSeqLengthOfT5(t *testing.T) {
 	}
 }
 
-// TestTransformerConfig goes through what releases of sentence-transformers from 5.4 on store of
-// how the transformer is called.
+// TestTransformerConfig reads the transformer settings that sentence-transformers stores since
+// release 5.4.
 func TestTransformerConfig(t *testing.T) {
 	const saved = `"modality_config":{"text":{"method":"forward","method_output_name":"last_hidden_state"}},"module_output_name":"token_embeddings"`
 	long := []string{strings.Repeat("fox ", 200)}

@@ -111,7 +111,7 @@ func TestPDFBlocks(t *testing.T) {
 	}
 }
 
-// Alphabets are told by their letters, also in a line or two.
+// Alphabets are recognised by their letters, even in a line or two.
 func TestAlphabets(t *testing.T) {
 	for _, tt := range []struct{ encoding, text string }{
 		{"windows-1250", "Zażółć gęślą jaźń. Pchnąć w tę łódź jeża lub ośm skrzyń fig."},

@@ -271,8 +271,8 @@ func TestWalkEmpty(t *testing.T) {
 	}
 }
 
-// Everything that is skipped is told of with its reason, and links are followed once, whatever
-// loops they make.
+// TestWalkSkips expects a reason for everything that is skipped, and each link to be followed once
+// whatever loops the links form.
 func TestWalkSkips(t *testing.T) {
 	root := tree(t, map[string]string{
 		"in/a.md": "words", "in/sub/b.md": "words", "in/.hidden.md": "words", "in/c.go": "x", "in/d.md~": "x", "in/node_modules/e.md": "x", "in/core": "\x7fELF\x00",

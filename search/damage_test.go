@@ -110,7 +110,7 @@ func TestEncodeDamaged(t *testing.T) {
 }
 
 // TestEncodeDamagedOfAnother encodes documents again beside those of a checkpoint that is missing,
-// which is told once.
+// which is reported once.
 func TestEncodeDamagedOfAnother(t *testing.T) {
 	dir := t.TempDir()
 	sums := map[string]string{"other": "missing"}

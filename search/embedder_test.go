@@ -37,8 +37,8 @@ func (e *plainEmbedder) Embed(ctx context.Context, texts []string, o search.Embe
 func (e *plainEmbedder) Model() search.ModelInfo         { return e.model }
 func (e *plainEmbedder) Calibration() models.Calibration { return e.calibration }
 
-// TestEmbedderRefused: what an Embedder says of itself is checked when the engine opens, and what
-// it answers when it answers.
+// TestEmbedderRefused: the description of an Embedder is checked when the engine opens, its
+// vectors when it returns them.
 func TestEmbedderRefused(t *testing.T) {
 	good := search.ModelInfo{Name: "plain", Dimension: fakeDim, MaxTokens: 32}
 	for name, tc := range map[string]struct {

@@ -22,8 +22,8 @@ type Language struct {
 	LooksLike string `json:"looks_like,omitempty"` // empty where they do not tell
 }
 
-// Language returns the language of a collection, and what [analysis.Sample.Language] says of its
-// first documents in the order of their ids.
+// Language returns the language of a collection and the one that [analysis.Sample.Language] detects
+// in its first documents, in the order of their ids.
 func (e *Engine) Language(ctx context.Context, name string) (*Language, error) {
 	c, r, err := e.open(ctx, name)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"searchd/search"
 )
 
-// TestLargeIntegersAreExact: integers that share a float64 are told apart wherever values are
+// TestLargeIntegersAreExact: integers that share a float64 are distinguished wherever values are
 // compared or shown.
 func TestLargeIntegersAreExact(t *testing.T) {
 	e := open(t, t.TempDir(), &fakeEmbedder{})

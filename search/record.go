@@ -46,8 +46,8 @@ type record struct {
 	Model    ModelInfo `json:"model"`
 	Created  time.Time `json:"created"`
 
-	// Of a collection that was re-embedded: how the checkpoint is found and runs, and what the
-	// collection as it was is called.
+	// Of a collection that was re-embedded: where the checkpoint is and how it runs, and the
+	// name of the previous collection.
 	Source    string `json:"source,omitempty"`
 	Precision string `json:"precision,omitempty"`
 	Kept      string `json:"kept,omitempty"`

@@ -55,12 +55,12 @@ const (
 )
 
 // Reembed builds a collection anew with another checkpoint, other settings or both, as a task: in
-// the background, while searches go on with what there is. Writes are taken as ever and brought
-// over from the change log. When both are equal the new generation takes the place of the old in
+// the background, while searches use the old generation. Writes go to the old generation and are
+// copied from the change log. When both are equal the new generation takes the place of the old in
 // one transaction; whatever happens before it, a document that the new settings refuse for
 // instance, leaves the old one as it is. Documents keep their ids and fields and get new revisions.
 // With other settings and the checkpoint of before, passages whose text stays the same keep their
-// vectors. It returns what o.MayKeep says of the name under which the old one would be kept.
+// vectors. It returns the error of o.MayKeep for the name under which the old one would be kept.
 func (e *Engine) Reembed(ctx context.Context, collection string, o ReembedOptions) (Task, error) {
 	c, rec, err := e.open(ctx, collection)
 	if err != nil {

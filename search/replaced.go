@@ -102,8 +102,8 @@ func (e *Engine) resume(ctx context.Context, open []task.Record) error {
 	return nil
 }
 
-// keptName returns the first name for the collection as it was that nothing has yet, or the error
-// of may says of it.
+// keptName returns the first free name for the previous collection, or the error of may for that
+// name.
 func (e *Engine) keptName(ctx context.Context, name string, may func(string) error) (string, error) {
 	for n := 1; ; n++ {
 		suffix := "-old"

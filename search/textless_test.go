@@ -342,8 +342,8 @@ func TestTextDeclaredAway(t *testing.T) {
 	noProblems(t, e)
 }
 
-// TestWarningOfWhatIsNoText: a field that would be searched if it were text is told where it is
-// not, and nothing else is.
+// TestWarningOfWhatIsNoText: a warning names each field that would be searched if its value were
+// text, and no other.
 func TestWarningOfWhatIsNoText(t *testing.T) {
 	e := open(t, t.TempDir(), &fakeEmbedder{})
 	for name, fields := range map[string]fieldTypes{"set": {"note": {Type: "text"}, "title": {Type: "filter"}}, "row": nil} {

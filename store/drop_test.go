@@ -170,8 +170,8 @@ func TestDropAllDamaged(t *testing.T) {
 	}
 }
 
-// TestVerifyBackup finds in a backup what Restore refuses it for, and lets Restore take it where it
-// is told to.
+// TestVerifyBackup finds in a backup the damage for which Restore refuses it, and restores it with
+// RestoreOptions.Damaged.
 func TestVerifyBackup(t *testing.T) {
 	eachDamage(t, func(t *testing.T, dir string, i int) {
 		s := open(t, dir)

@@ -51,8 +51,8 @@ func limitsOf(n node) (all []string) {
 	return all
 }
 
-// schema reads a schema; name is that of one that stands by itself, whose own reference is not
-// followed.
+// schema reads a schema. name is set for those under components/schemas. A $ref is recorded by name
+// and not expanded.
 func (r *reader) schema(n node, name string) Schema {
 	s := Schema{Name: name}
 	if ref := n.text("$ref"); ref != "" {

@@ -1,4 +1,4 @@
-// The document view: the whole text with the passages that match marked, its fields, and similar documents.
+// The document view: the text with its matching passages marked, its fields, similar documents.
 import * as api from './api.js';
 import { copy, el } from './dom.js';
 import { Card } from './hit.js';

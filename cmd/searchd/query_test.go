@@ -120,8 +120,8 @@ func TestCountHits(t *testing.T) {
 	}
 }
 
-// TestQueryWithoutCollection asks what there is of a server, with a key for all of it and with one
-// for a part, and of a folder.
+// TestQueryWithoutCollection lists the collections of a server, with a key for all and with a key
+// for some, and of a folder.
 func TestQueryWithoutCollection(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	e, err := search.Open(dir, search.Options{})

@@ -274,8 +274,8 @@ func TestLengthsOfManyFields(t *testing.T) {
 	}
 }
 
-// TestMemoryOfOwnFields: what a search keeps of documents with fields of their own is in proportion
-// to what there is.
+// TestMemoryOfOwnFields: the memory of a search is in proportion to the values of
+// documents that each have fields of their own.
 func TestMemoryOfOwnFields(t *testing.T) {
 	x := openTemp(t, Options{})
 	const docs, own = 2000, 10

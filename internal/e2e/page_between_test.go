@@ -11,8 +11,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// The way from one view to another and back keeps what the address says of the question: the
-// filter, the mode, the boosts, the order.
+// TestPageBetweenViews expects the query, filter, mode, boosts and order to survive a change of
+// view and the way back.
 func TestPageBetweenViews(t *testing.T) {
 	longtest.Skip(t)
 	engine := kitchen(t)

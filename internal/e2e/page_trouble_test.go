@@ -62,8 +62,8 @@ func writeFile(t *testing.T, name, text string) string {
 	return path
 }
 
-// lost drops what the browser says of requests that got no answer, and wants nothing else and some
-// of that.
+// lost expects that the browser has reported requests without an answer, and nothing else, and
+// clears them.
 func (p *page) lost(t *testing.T) {
 	t.Helper()
 	p.mu.Lock()

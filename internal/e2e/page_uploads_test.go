@@ -58,8 +58,8 @@ func TestPageUploads(t *testing.T) {
 	p.clean(t)
 }
 
-// TestPageUploadTells says of files that are not read which are, once, and what to save instead; of
-// what is read with a reservation it says so apart from faults.
+// TestPageUploadTells expects one message with the formats that are read and what to save instead,
+// and warnings shown separately from errors.
 func TestPageUploadTells(t *testing.T) {
 	longtest.Skip(t)
 	base := serve(t, kitchen(t))

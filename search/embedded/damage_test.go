@@ -14,7 +14,7 @@ import (
 )
 
 // TestDamagedDocumentIsLeftOut opens a folder of which a collection has one document with a damaged
-// value: the others are found, the document is told of, and whole again when it is written again.
+// value: the others are found, the document is reported, and writing it again repairs it.
 func TestDamagedDocumentIsLeftOut(t *testing.T) {
 	ctx := t.Context()
 	for _, tt := range []struct {

@@ -11,8 +11,8 @@ import (
 	"searchd/search/backend"
 )
 
-// TestStatisticsOfParts: two backends that share out documents score them as one of all documents
-// does, once each is told the statistics of both.
+// TestStatisticsOfParts: two backends with a part of the documents each score them as one backend
+// with all of them does, once each has the statistics of both.
 func TestStatisticsOfParts(t *testing.T) {
 	texts := []string{"ice cream", "an icecream", "a data base", "ice and cream, and a long text about what stands in no other one", "base data", "cream"}
 	parts := []*Backend{openDocs(t, Options{}), openDocs(t, Options{})}

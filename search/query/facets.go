@@ -123,7 +123,7 @@ type BoostExplain struct {
 	Values     []BoostValue `json:"values"`      // in the order of the query
 }
 
-// BoostValue is what one boost says of a document.
+// BoostValue is what one boost adds to a document.
 type BoostValue struct {
 	Of     string  `json:"of"` // the field or filter
 	Weight float64 `json:"weight"`

@@ -84,8 +84,8 @@ func ingested(t *testing.T, f flags, to sink, dir string) (told []string, p *pip
 	return told, p
 }
 
-// A file that has an id several times is told of, also when it is unchanged and in a dry run, but
-// not where the documents say the same.
+// TestRepeats expects a warning for a file with repeated ids, also if it is unchanged and in a dry
+// run, but not if the documents are equal.
 func TestRepeats(t *testing.T) {
 	dir, f := t.TempDir(), flags{state: t.TempDir()}
 	write(t, dir+"/a.csv", "id,text\n1,rent\n2,water\n1,gas\n3,tax\n3,tax\n")
@@ -126,8 +126,8 @@ func TestEqualRows(t *testing.T) {
 	}
 }
 
-// Two files with the same ids are told of, and what is found is always what a file says that is
-// there.
+// TestOverlap expects a warning for two files with the same ids, and always finds the content of a
+// file that exists.
 func TestOverlap(t *testing.T) {
 	dir, f, to := t.TempDir(), flags{state: t.TempDir(), deleteMissing: true}, shelf{}
 	warning := func(file, what, other string) string {

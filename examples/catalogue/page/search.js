@@ -1,4 +1,4 @@
-// What the page asks of the server, without anything of the browser, so that it can be tested alone.
+// The requests of the page, without anything of the browser, so that they can be tested alone.
 
 /** Returns a filter from the values that a visitor has chosen: {brand: Set(["Ovis"])}. */
 export function filter(chosen) {

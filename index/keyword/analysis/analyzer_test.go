@@ -266,7 +266,7 @@ func TestNormalize(t *testing.T) {
 				}
 			}
 			if c.end > c.start && (changed.start(c.start) != c.from || changed.end(c.end) != c.to || changed.start(c.end-1) != c.from || changed.end(c.start+1) != c.to) {
-				t.Fatalf("change %v of %+q is told as [%d, %d)", c, text, changed.start(c.start), changed.end(c.end))
+				t.Fatalf("change %v of %+q is reported as [%d, %d)", c, text, changed.start(c.start), changed.end(c.end))
 			}
 			end, textEnd = c.end, c.to
 		}
