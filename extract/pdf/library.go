@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime/debug"
 	"unicode/utf16"
 
 	"github.com/klippa-app/go-pdfium"
@@ -53,7 +54,13 @@ func compile(cache string, memory int64, n int) (pdfium.Pool, error) {
 		}
 		config = config.WithCompilationCache(c)
 	}
-	return webassembly.Init(webassembly.Config{MaxIdle: 1, MaxTotal: n, RuntimeConfig: config, FSConfig: wazero.NewFSConfig(), Stdout: io.Discard, Stderr: io.Discard})
+	p, err := webassembly.Init(webassembly.Config{
+		Context: experimental.WithMemoryAllocator(context.Background(), newAllocator()),
+		MaxIdle: 1, MaxTotal: n, RuntimeConfig: config,
+		FSConfig: wazero.NewFSConfig(), Stdout: io.Discard, Stderr: io.Discard,
+	})
+	debug.FreeOSMemory() // compiling leaves some 300 MB of garbage
+	return p, err
 }
 
 // CacheIn returns the folder for [Reader.Cache] of a program with that data folder; without one, a

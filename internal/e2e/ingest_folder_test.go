@@ -281,7 +281,7 @@ func TestIngestFolder(t *testing.T) {
 	code, stderr, state := runMeasured(t, "ingest", args...)
 	peak := peakMemory(state)
 	t.Logf("after the kill, %v, at most %d MB:\n%s", time.Since(began).Round(time.Millisecond), peak>>20, stderr)
-	if peak > 1<<30 {
+	if peak > 768<<20 {
 		t.Errorf("it took %d MB", peak>>20)
 	}
 	if code != 1 {
