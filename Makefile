@@ -26,7 +26,7 @@ test:
 # same time. extract and the kernels do nothing so, nor do the tests that only read very much. Neither does safetensors, which has no goroutines:
 # it is compiled as without the detector, under which its loops over all weights would be two thirds of opening a checkpoint, as most of the other
 # tests do.
-RACE = CGO_ENABLED=1 $(GO) test -race -short -gcflags=searchd/encoder/safetensors=-race=false
+RACE = CGO_ENABLED=1 $(GO) test -race -short -gcflags=example.com/searchd/encoder/safetensors=-race=false
 race:
 	$(RACE) -skip 'Bombs|BitFlips|CompressedBodies|ManyElements|LongLines|LongReplay|ImportLargest|TooLarge' \
 	  $$($(GO) list ./... | grep -v -e /extract -e /index/hnsw -e /index/keyword -e /encoder/tokenizer -e /internal/simd -e /internal/e2e -e /internal/lint)
@@ -83,6 +83,7 @@ module:
 	git ls-files '*.go' '*go.mod' Makefile | xargs sed -i.old -E \
 	  -e "s#([\"=])$$old/($(ROOMS))([/\"=])#\1$(PATH)/\2\3#g" -e "s#^module $$old(/|\$$)#module $(PATH)\1#" -e "s#^([[:space:]]*(const )?module += \")$$old\"#\1$(PATH)\"#"; \
 	git ls-files '*.go' '*go.mod' Makefile | sed 's/$$/.old/' | xargs rm -f; \
+	gofmt -w $$(git ls-files '*.go'); \
 	echo "the module is $(PATH); run go build ./... and make lint"
 
 # Builds archives, packages, images, SBOMs and checksums of this commit into dist/; see packaging/release.sh.

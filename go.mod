@@ -1,4 +1,4 @@
-module searchd
+module example.com/searchd
 
 go 1.26.0
 

@@ -5,7 +5,7 @@ import (
 	"net/url"
 	"slices"
 
-	"searchd/search"
+	"example.com/searchd/search"
 )
 
 type aliasList struct {

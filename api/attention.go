@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"strings"
 
-	"searchd/search"
+	"example.com/searchd/search"
 )
 
 // attentionRequest asks for the attention within a text, or for what the tokens of two texts add to

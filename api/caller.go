@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"strings"
 
-	"searchd/access"
+	"example.com/searchd/access"
 )
 
 // open marks a route that needs no key.

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"searchd/search"
+	"example.com/searchd/search"
 )
 
 // collectionBody is the body of POST, PUT and PATCH of a collection.

@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"searchd/search"
+	"example.com/searchd/search"
 )
 
 func unzipped(t *testing.T, b []byte) string {

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"searchd/index/keyword"
-	"searchd/search"
+	"example.com/searchd/index/keyword"
+	"example.com/searchd/search"
 )
 
 // A write between the check of If-Match and the deletion makes the deletion fail.

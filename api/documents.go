@@ -13,8 +13,8 @@ import (
 	"strconv"
 	"strings"
 
-	"searchd/search"
-	"searchd/search/passage"
+	"example.com/searchd/search"
+	"example.com/searchd/search/passage"
 )
 
 // maxItems bounds the documents and ids of one request. An import is unlimited.

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"searchd/access"
+	"example.com/searchd/access"
 )
 
 // post sends all of a request, head and body, before it reads its answer.

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"searchd/search"
+	"example.com/searchd/search"
 )
 
 // embeddingRequest is the request of OpenAI's POST /v1/embeddings, with more formats and

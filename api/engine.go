@@ -4,8 +4,8 @@ import (
 	"context"
 	"io"
 
-	"searchd/encoder"
-	"searchd/search"
+	"example.com/searchd/encoder"
+	"example.com/searchd/search"
 )
 
 // Engine is what a [Server] serves; [search.Engine] implements it.

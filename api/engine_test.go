@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"searchd/search"
-	"searchd/search/inference"
+	"example.com/searchd/search"
+	"example.com/searchd/search/inference"
 )
 
 var (

@@ -11,8 +11,8 @@ import (
 	"net/http"
 	"strings"
 
-	"searchd/access"
-	"searchd/search"
+	"example.com/searchd/access"
+	"example.com/searchd/search"
 
 	"github.com/labstack/echo/v4"
 )

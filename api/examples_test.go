@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"searchd/api/reference"
+	"example.com/searchd/api/reference"
 )
 
 // TestExamplesAreTaken sends the requests that the page of the API offers for copying, in its

@@ -6,8 +6,8 @@ import (
 	"net/http"
 	"time"
 
-	"searchd/search"
-	"searchd/search/passage"
+	"example.com/searchd/search"
+	"example.com/searchd/search/passage"
 )
 
 // exportDocuments sends all documents of a collection as NDJSON that can be imported. Each page is

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"searchd/search"
+	"example.com/searchd/search"
 
 	"github.com/prometheus/client_golang/prometheus"
 )

@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"runtime"
 
-	"searchd/search"
+	"example.com/searchd/search"
 )
 
 type health struct {

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"searchd/api/apitest"
-	"searchd/search"
+	"example.com/searchd/api/apitest"
+	"example.com/searchd/search"
 )
 
 func TestIdempotencyKey(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 	"net/http"
 	"time"
 
-	"searchd/extract"
-	"searchd/search"
+	"example.com/searchd/extract"
+	"example.com/searchd/search"
 )
 
 // An import is ingested in batches of this many documents or bytes, whichever comes first.

@@ -13,8 +13,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"searchd/search"
-	"searchd/search/mapping"
+	"example.com/searchd/search"
+	"example.com/searchd/search/mapping"
 )
 
 const importPath = "/v1/collections/docs/documents/import"

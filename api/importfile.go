@@ -8,9 +8,9 @@ import (
 	"math"
 	"net/http"
 
-	"searchd/extract"
-	"searchd/search"
-	"searchd/search/passage"
+	"example.com/searchd/extract"
+	"example.com/searchd/search"
+	"example.com/searchd/search/passage"
 )
 
 // bodyFile describes how the body of an import is read.

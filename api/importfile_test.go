@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"searchd/extract"
+	"example.com/searchd/extract"
 )
 
 // imported sends a body and returns the lines of the answer.

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"encoding/json"
 
-	"searchd/index/keyword/analysis"
-	"searchd/search"
+	"example.com/searchd/index/keyword/analysis"
+	"example.com/searchd/search"
 )
 
 // languageCheck reports once if the texts of an import look like another language than that of the

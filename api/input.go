@@ -7,7 +7,7 @@ import (
 	"math"
 	"strconv"
 
-	"searchd/search"
+	"example.com/searchd/search"
 )
 
 // textInput is the input of the embedding routes: a text, an array of texts, the token ids of one

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"searchd/search"
-	"searchd/search/passage"
+	"example.com/searchd/search"
+	"example.com/searchd/search/passage"
 )
 
 // member is one member of a JSON object.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 
-	"searchd/search"
+	"example.com/searchd/search"
 )
 
 // items splits a body into documents of at most max bytes and holds only one at a time. A longer

@@ -7,8 +7,8 @@ import (
 	"net/url"
 	"slices"
 
-	"searchd/access"
-	"searchd/search"
+	"example.com/searchd/access"
+	"example.com/searchd/search"
 )
 
 // keyAnswer is a key, with its token only when it was just created.

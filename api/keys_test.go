@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"searchd/access"
-	"searchd/api/apitest"
-	"searchd/search"
+	"example.com/searchd/access"
+	"example.com/searchd/api/apitest"
+	"example.com/searchd/search"
 )
 
 // guarded is a fixture whose server keeps keys.

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"searchd/access"
+	"example.com/searchd/access"
 
 	"golang.org/x/time/rate"
 )

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"searchd/access"
-	"searchd/search"
+	"example.com/searchd/access"
+	"example.com/searchd/search"
 )
 
 func TestRateLimits(t *testing.T) {

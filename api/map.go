@@ -3,7 +3,7 @@ package api
 import (
 	"net/http"
 
-	"searchd/search"
+	"example.com/searchd/search"
 )
 
 // postMap returns the map that a JSON body asks for; without a body, one with every default.

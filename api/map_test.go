@@ -3,7 +3,7 @@ package api
 import (
 	"testing"
 
-	"searchd/search"
+	"example.com/searchd/search"
 )
 
 func TestMapRoutes(t *testing.T) {

@@ -7,8 +7,8 @@ import (
 	"net/http"
 	"strings"
 
-	"searchd/access"
-	"searchd/search"
+	"example.com/searchd/access"
+	"example.com/searchd/search"
 )
 
 // mcp answers one message of an assistant.

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"searchd/access"
-	"searchd/search"
+	"example.com/searchd/access"
+	"example.com/searchd/search"
 )
 
 // rpc is an answer of POST /mcp.

@@ -14,9 +14,9 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"searchd/internal/edits"
-	"searchd/search"
-	"searchd/search/mapping"
+	"example.com/searchd/internal/edits"
+	"example.com/searchd/search"
+	"example.com/searchd/search/mapping"
 )
 
 // checkMembers checks one JSON value against the type that it will be decoded into, nil for any

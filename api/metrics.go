@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"searchd/search"
+	"example.com/searchd/search"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"searchd/search"
+	"example.com/searchd/search"
 )
 
 // metric returns the value of a time series, or fails.

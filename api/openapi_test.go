@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"searchd/access"
-	"searchd/api/apitest"
-	"searchd/search"
+	"example.com/searchd/access"
+	"example.com/searchd/api/apitest"
+	"example.com/searchd/search"
 
 	"github.com/getkin/kin-openapi/openapi3"
 )

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"searchd/search"
+	"example.com/searchd/search"
 )
 
 // TestSearchersBesideAnImport lets a hundred searchers ask at once while documents are imported:

@@ -12,8 +12,8 @@ import (
 	"sync"
 	"time"
 
-	"searchd/api/reference"
-	"searchd/api/ui"
+	"example.com/searchd/api/reference"
+	"example.com/searchd/api/ui"
 )
 
 // pageCSP allows the page to load only its own files.

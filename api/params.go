@@ -12,7 +12,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"searchd/search"
+	"example.com/searchd/search"
 )
 
 // pathParams maps the parameters of paths to the check of their values. Those in wholePaths take

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"searchd/search"
+	"example.com/searchd/search"
 )
 
 // outputFormat selects how vectors are written. The types are those of quantize_embeddings of

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"net/http"
 
-	"searchd/search"
+	"example.com/searchd/search"
 )
 
 // postSearch runs the query in a JSON body.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"searchd/search"
+	"example.com/searchd/search"
 )
 
 func TestBatchAnswersEach(t *testing.T) {

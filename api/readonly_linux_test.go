@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"searchd/search"
+	"example.com/searchd/search"
 )
 
 // TestReadOnlyIsTold lets a commit fail, by putting a read-only descriptor in the place of the

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"searchd/search"
+	"example.com/searchd/search"
 )
 
 // Limits of one re-ranking request: its texts, as in Cohere's API, and the members of a document

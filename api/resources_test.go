@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"searchd/search"
+	"example.com/searchd/search"
 )
 
 func TestCollections(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"searchd/access"
+	"example.com/searchd/access"
 
 	"github.com/labstack/echo/v4"
 )

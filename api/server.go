@@ -14,9 +14,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"searchd/access"
-	"searchd/extract"
-	"searchd/mcp"
+	"example.com/searchd/access"
+	"example.com/searchd/extract"
+	"example.com/searchd/mcp"
 )
 
 // Options configure a [Server]. Engine and Inference are required; the zero value of any other

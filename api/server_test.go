@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"searchd/api/apitest"
-	"searchd/search"
+	"example.com/searchd/api/apitest"
+	"example.com/searchd/search"
 )
 
 // fixture is a server over an engine with the collection "docs" of three documents, and its log.

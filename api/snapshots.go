@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"time"
 
-	"searchd/search"
+	"example.com/searchd/search"
 )
 
 type snapshotList struct {

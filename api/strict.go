@@ -11,8 +11,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"searchd/access"
-	"searchd/search"
+	"example.com/searchd/access"
+	"example.com/searchd/search"
 )
 
 // maxDepth bounds the nesting of JSON in requests.

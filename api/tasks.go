@@ -8,8 +8,8 @@ import (
 	"net/url"
 	"slices"
 
-	"searchd/models"
-	"searchd/search"
+	"example.com/searchd/models"
+	"example.com/searchd/search"
 )
 
 type taskList struct {

@@ -9,13 +9,13 @@ import (
 	"testing"
 	"time"
 
-	"searchd/access"
-	"searchd/api/apitest"
-	"searchd/encoder"
-	"searchd/models"
-	"searchd/search"
-	"searchd/search/embedded"
-	"searchd/search/inference"
+	"example.com/searchd/access"
+	"example.com/searchd/api/apitest"
+	"example.com/searchd/encoder"
+	"example.com/searchd/models"
+	"example.com/searchd/search"
+	"example.com/searchd/search/embedded"
+	"example.com/searchd/search/inference"
 )
 
 // embedder is the embedded checkpoint for the engines of all tests: opening it is most of what

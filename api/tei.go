@@ -10,8 +10,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"searchd/encoder/tokenizer"
-	"searchd/search"
+	"example.com/searchd/encoder/tokenizer"
+	"example.com/searchd/search"
 )
 
 // The routes of text-embeddings-inference. Without a prompt name the embedding routes use the

@@ -13,9 +13,9 @@ import (
 	"strings"
 	"testing"
 
-	"searchd/encoder"
-	"searchd/models"
-	"searchd/search"
+	"example.com/searchd/encoder"
+	"example.com/searchd/models"
+	"example.com/searchd/search"
 )
 
 var discard = slog.New(slog.DiscardHandler)

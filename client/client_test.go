@@ -19,10 +19,10 @@ import (
 	"testing"
 	"time"
 
-	"searchd/api"
-	"searchd/api/apitest"
-	"searchd/client"
-	"searchd/search"
+	"example.com/searchd/api"
+	"example.com/searchd/api/apitest"
+	"example.com/searchd/client"
+	"example.com/searchd/search"
 )
 
 // server runs the API over an engine; wrap, where not nil, stands before it.

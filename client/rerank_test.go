@@ -8,8 +8,8 @@ import (
 	"net/http/httptest"
 	"testing"
 
-	"searchd/client"
-	"searchd/search"
+	"example.com/searchd/client"
+	"example.com/searchd/search"
 )
 
 func TestRerank(t *testing.T) {

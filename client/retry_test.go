@@ -19,7 +19,7 @@ import (
 	"testing"
 	"time"
 
-	"searchd/client"
+	"example.com/searchd/client"
 )
 
 // losing carries every request out, but no answer to those that lose picks arrives.

@@ -3,8 +3,8 @@ package encoder
 import (
 	"fmt"
 
-	"searchd/internal/simd"
-	"searchd/pooling"
+	"example.com/searchd/internal/simd"
+	"example.com/searchd/pooling"
 )
 
 // albert reads ALBERT: BERT with narrow embeddings, whose layers share their weights in groups.

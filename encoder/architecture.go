@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"searchd/internal/simd"
-	"searchd/pooling"
+	"example.com/searchd/internal/simd"
+	"example.com/searchd/pooling"
 )
 
 // Bounds of what a config may ask for, far above every published encoder: they keep sums and

@@ -3,7 +3,7 @@ package encoder
 import (
 	"math"
 
-	"searchd/internal/simd"
+	"example.com/searchd/internal/simd"
 )
 
 // Attention works on tiles of queries and, for each, on tiles of keys, so that a goroutine holds

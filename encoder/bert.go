@@ -3,8 +3,8 @@ package encoder
 import (
 	"fmt"
 
-	"searchd/internal/simd"
-	"searchd/pooling"
+	"example.com/searchd/internal/simd"
+	"example.com/searchd/pooling"
 )
 
 // bert reads the config of BERT: learned positions from 0, segments, post-norm, gelu, biases

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"searchd/pooling"
+	"example.com/searchd/pooling"
 )
 
 // Contribution holds what each token of two texts adds to the cosine of their vectors.

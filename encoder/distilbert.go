@@ -3,8 +3,8 @@ package encoder
 import (
 	"fmt"
 
-	"searchd/internal/simd"
-	"searchd/pooling"
+	"example.com/searchd/internal/simd"
+	"example.com/searchd/pooling"
 )
 
 // distilbert reads DistilBERT: BERT without segments and pooler, under names of its own. Source:

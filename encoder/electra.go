@@ -1,6 +1,6 @@
 package encoder
 
-import "searchd/internal/simd"
+import "example.com/searchd/internal/simd"
 
 // electra reads the discriminator of ELECTRA: BERT whose embeddings may have another width than the
 // hidden size, to which they are then projected. Source: transformers modeling_electra.py.

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"searchd/encoder/tokenizer"
-	"searchd/pooling"
+	"example.com/searchd/encoder/tokenizer"
+	"example.com/searchd/pooling"
 )
 
 // Errors of a request.

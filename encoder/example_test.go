@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"os"
 
-	"searchd/encoder"
+	"example.com/searchd/encoder"
 )
 
 func ExampleLoad() {

@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"strings"
 
-	"searchd/internal/strictjson"
+	"example.com/searchd/internal/strictjson"
 )
 
 // ErrConfig is a setting of a checkpoint that is missing, malformed, out of range or not supported.

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"searchd/encoder/safetensors"
-	"searchd/pooling"
+	"example.com/searchd/encoder/safetensors"
+	"example.com/searchd/pooling"
 )
 
 // tolerance is the greatest difference from the reference vectors in any component.

@@ -3,7 +3,7 @@ package encoder
 import (
 	"context"
 
-	"searchd/internal/simd"
+	"example.com/searchd/internal/simd"
 )
 
 // batch is the input of one run: sequences one after another.

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 
-	"searchd/internal/simd"
-	"searchd/pooling"
+	"example.com/searchd/internal/simd"
+	"example.com/searchd/pooling"
 )
 
 // gte reads the "new" architecture of GTE v1.5, gte-multilingual, Arctic M v2 and Stella: post-norm

@@ -3,8 +3,8 @@ package encoder
 import (
 	"strings"
 
-	"searchd/internal/simd"
-	"searchd/pooling"
+	"example.com/searchd/internal/simd"
+	"example.com/searchd/pooling"
 )
 
 // head turns the states of a sequence into logits: pool, dense with activation, norm, linear.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"searchd/encoder/safetensors"
+	"example.com/searchd/encoder/safetensors"
 )
 
 // TestHeads compares the head of each family with its formula in float64.

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"math"
 
-	"searchd/encoder/tokenizer"
-	"searchd/internal/simd"
+	"example.com/searchd/encoder/tokenizer"
+	"example.com/searchd/internal/simd"
 )
 
 // ErrInspect is a request for a part of the stack that the model does not have.

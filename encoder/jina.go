@@ -1,6 +1,6 @@
 package encoder
 
-import "searchd/internal/simd"
+import "example.com/searchd/internal/simd"
 
 // jina reads JinaBERT v2, whose model_type is "bert": BERT with ALiBi instead of a position table
 // and with a gated feed-forward. Source: jinaai/jina-bert-implementation modeling_bert.py.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"math"
 
-	"searchd/pooling"
+	"example.com/searchd/pooling"
 )
 
 // LayerCosines shows how the similarity of two texts develops from layer to layer: it pools the

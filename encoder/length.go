@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"searchd/encoder/tokenizer"
+	"example.com/searchd/encoder/tokenizer"
 )
 
 // fallbackTokens is the greatest length where a checkpoint names none at all.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"searchd/pooling"
+	"example.com/searchd/pooling"
 )
 
 // llama reads decoders of the Llama kind that embedding models use: Llama, Mistral, Qwen2 and

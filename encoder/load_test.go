@@ -15,7 +15,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"searchd/pooling"
+	"example.com/searchd/pooling"
 )
 
 const oldModules = `[{"idx":0,"name":"0","path":"","type":"sentence_transformers.models.Transformer"},

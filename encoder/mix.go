@@ -6,7 +6,7 @@ import (
 	"math"
 	"path"
 
-	"searchd/internal/simd"
+	"example.com/searchd/internal/simd"
 )
 
 // mix adds the states of the tokens [from, to) after n layers to their weighted mean, and replaces

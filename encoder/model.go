@@ -9,9 +9,9 @@ import (
 	"strings"
 	"sync"
 
-	"searchd/encoder/safetensors"
-	"searchd/encoder/tokenizer"
-	"searchd/pooling"
+	"example.com/searchd/encoder/safetensors"
+	"example.com/searchd/encoder/tokenizer"
+	"example.com/searchd/pooling"
 )
 
 // Precision is the arithmetic of the linear layers.

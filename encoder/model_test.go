@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"encoding/binary"
-	"searchd/encoder/safetensors"
-	"searchd/pooling"
+	"example.com/searchd/encoder/safetensors"
+	"example.com/searchd/pooling"
 )
 
 func load(t testing.TB, dir string, o Options) *Model {

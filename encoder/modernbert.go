@@ -3,7 +3,7 @@ package encoder
 import (
 	"fmt"
 
-	"searchd/pooling"
+	"example.com/searchd/pooling"
 )
 
 // modernbert reads ModernBERT: norm before each part and none before the first attention, rotary

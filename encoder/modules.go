@@ -8,9 +8,9 @@ import (
 	"path"
 	"strings"
 
-	"searchd/encoder/safetensors"
-	"searchd/internal/simd"
-	"searchd/pooling"
+	"example.com/searchd/encoder/safetensors"
+	"example.com/searchd/internal/simd"
+	"example.com/searchd/pooling"
 )
 
 // Module is an entry of modules.json: the last segment of its class, and its folder.

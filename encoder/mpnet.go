@@ -1,6 +1,6 @@
 package encoder
 
-import "searchd/internal/simd"
+import "example.com/searchd/internal/simd"
 
 // mpnet reads MPNet: BERT without segments, with positions from 2 and one table of relative biases
 // for all layers. The padding id, 32 buckets and the distance 128 are fixed by the model and not by

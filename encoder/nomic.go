@@ -3,7 +3,7 @@ package encoder
 import (
 	"fmt"
 
-	"searchd/internal/simd"
+	"example.com/searchd/internal/simd"
 )
 
 // nomic reads NomicBERT v1 and v1.5: post-norm with rotary positions and a gated feed-forward,

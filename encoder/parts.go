@@ -13,7 +13,7 @@ import (
 	"path"
 	"slices"
 
-	"searchd/encoder/safetensors"
+	"example.com/searchd/encoder/safetensors"
 )
 
 // Parts are the SHA-256, in hexadecimal, of everything but the transformer's weights that

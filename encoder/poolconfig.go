@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"searchd/pooling"
+	"example.com/searchd/pooling"
 )
 
 // poolConfig is how the token states of a text become one vector.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"searchd/internal/simd"
+	"example.com/searchd/internal/simd"
 )
 
 // positionIndexes appends each token's row of the position table.

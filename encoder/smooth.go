@@ -4,8 +4,8 @@ import (
 	"context"
 	"math"
 
-	"searchd/encoder/safetensors"
-	"searchd/internal/simd"
+	"example.com/searchd/encoder/safetensors"
+	"example.com/searchd/internal/simd"
 )
 
 // CalibrationTexts are sentences on different subjects, on which properties of a checkpoint are

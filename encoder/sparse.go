@@ -9,8 +9,8 @@ import (
 	"path"
 	"time"
 
-	"searchd/encoder/safetensors"
-	"searchd/internal/simd"
+	"example.com/searchd/encoder/safetensors"
+	"example.com/searchd/internal/simd"
 )
 
 // Errors of checkpoints that give the other kind of vector.

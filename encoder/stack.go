@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"searchd/encoder/safetensors"
+	"example.com/searchd/encoder/safetensors"
 )
 
 // stack is the transformer: weights, and the order in which they are applied. It is read-only after

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"io/fs"
 
-	"searchd/encoder/safetensors"
-	"searchd/encoder/tokenizer"
-	"searchd/pooling"
+	"example.com/searchd/encoder/safetensors"
+	"example.com/searchd/encoder/tokenizer"
+	"example.com/searchd/pooling"
 )
 
 // static is a model without layers: the vector of a text is the mean of its tokens' rows.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"searchd/encoder/tokenizer"
+	"example.com/searchd/encoder/tokenizer"
 )
 
 // TestStatic compares both layouts of static models with the mean of the rows, in float64.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"searchd/internal/simd"
+	"example.com/searchd/internal/simd"
 )
 
 // t5 reads the encoder half of T5 and mT5: RMSNorm before each part, relative biases shared by all

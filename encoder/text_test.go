@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"searchd/encoder/tokenizer"
+	"example.com/searchd/encoder/tokenizer"
 )
 
 // TestFixtures goes from texts to vectors, and from pairs to logits, and compares the ids on the

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"searchd/internal/simd"
+	"example.com/searchd/internal/simd"
 )
 
 // forwardTogether is forward for a batch of at most blockRows tokens. With so few rows reading the

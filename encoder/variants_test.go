@@ -12,7 +12,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"searchd/internal/simd"
+	"example.com/searchd/internal/simd"
 )
 
 // TestSameModelOtherwise writes one checkpoint in other ways and wants the same vectors.

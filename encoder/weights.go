@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"searchd/encoder/safetensors"
-	"searchd/internal/simd"
+	"example.com/searchd/encoder/safetensors"
+	"example.com/searchd/internal/simd"
 )
 
 // ErrWeights is a checkpoint whose tensors are not what its config calls for.

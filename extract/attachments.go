@@ -9,7 +9,7 @@ import (
 	"io"
 	"strings"
 
-	"searchd/extract/content"
+	"example.com/searchd/extract/content"
 )
 
 const (

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"searchd/extract/content"
+	"example.com/searchd/extract/content"
 
 	"golang.org/x/net/html/charset"
 )

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"searchd/extract/content"
+	"example.com/searchd/extract/content"
 
 	"golang.org/x/text/encoding/unicode"
 )

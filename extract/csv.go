@@ -8,7 +8,7 @@ import (
 	"io"
 	"strings"
 
-	"searchd/extract/content"
+	"example.com/searchd/extract/content"
 )
 
 // csvReader reads records through a window of the stream: at least one record, at most MaxLine

@@ -14,7 +14,7 @@ import (
 	"testing/iotest"
 	"time"
 
-	"searchd/extract/content"
+	"example.com/searchd/extract/content"
 )
 
 // parseAll parses data by repeated parse and returns the records up to the first error.

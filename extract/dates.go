@@ -6,7 +6,7 @@ import (
 	"regexp"
 	"slices"
 
-	"searchd/extract/content"
+	"example.com/searchd/extract/content"
 )
 
 // dateName matches the names of fields that hold dates.

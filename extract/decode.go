@@ -7,7 +7,7 @@ import (
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/transform"
 
-	"searchd/extract/content"
+	"example.com/searchd/extract/content"
 )
 
 // ofLines are the formats that declare no encoding; those of inUTF16 may be in UTF-16.

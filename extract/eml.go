@@ -21,8 +21,8 @@ import (
 	"time"
 	"unicode"
 
-	"searchd/extract/content"
-	"searchd/extract/web"
+	"example.com/searchd/extract/content"
+	"example.com/searchd/extract/web"
 
 	"golang.org/x/net/html/charset"
 )

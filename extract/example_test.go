@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"searchd/extract"
+	"example.com/searchd/extract"
 )
 
 func ExampleReader() {

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"searchd/extract/content"
-	"searchd/extract/web"
+	"example.com/searchd/extract/content"
+	"example.com/searchd/extract/web"
 
 	"github.com/mmcdole/gofeed"
 	"golang.org/x/net/html/charset"

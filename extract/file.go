@@ -10,7 +10,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"searchd/extract/content"
+	"example.com/searchd/extract/content"
 )
 
 // File is a file found by [Files].

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"searchd/extract/content"
+	"example.com/searchd/extract/content"
 )
 
 // Format is a file format.

@@ -13,7 +13,7 @@ import (
 	"testing/iotest"
 	"time"
 
-	"searchd/extract/content"
+	"example.com/searchd/extract/content"
 )
 
 func pack(t testing.TB, b []byte) []byte {

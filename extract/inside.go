@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"searchd/extract/content"
+	"example.com/searchd/extract/content"
 )
 
 // insideMark separates a file and a file inside it in ids and paths: "mail/a.eml!/invoice.pdf".

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"searchd/extract/content"
+	"example.com/searchd/extract/content"
 )
 
 var evaluation = flag.String("trafilatura", "", "`folder` tests of a checkout of github.com/adbar/trafilatura, for TestMainTextEvaluation")

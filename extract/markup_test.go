@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"searchd/extract/content"
+	"example.com/searchd/extract/content"
 )
 
 // Markup that is contorted costs little time, and the text is kept.

@@ -7,7 +7,7 @@ import (
 	"io"
 	"regexp"
 
-	"searchd/extract/content"
+	"example.com/searchd/extract/content"
 )
 
 // certain matches the line in front of a message in a mailbox, with the date in its usual form.

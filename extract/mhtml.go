@@ -9,8 +9,8 @@ import (
 	"net/mail"
 	"strings"
 
-	"searchd/extract/content"
-	"searchd/extract/web"
+	"example.com/searchd/extract/content"
+	"example.com/searchd/extract/web"
 )
 
 func (x *source) isSavedPage() bool {

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"searchd/extract/content"
-	"searchd/extract/office"
+	"example.com/searchd/extract/content"
+	"example.com/searchd/extract/office"
 )
 
 // Properties of messages of Outlook ([MS-OXPROPS]).

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"searchd/extract/content"
+	"example.com/searchd/extract/content"
 )
 
 const (

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"unicode/utf16"
 
-	"searchd/extract/office"
+	"example.com/searchd/extract/office"
 )
 
 // oleOf packs streams, paths and contents by turns, as a compound file of version 3. Siblings are a

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/text/encoding"
 
-	"searchd/extract/content"
+	"example.com/searchd/extract/content"
 )
 
 // Options are options for reading. The zero value has the defaults named at each field.

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"searchd/extract/content"
+	"example.com/searchd/extract/content"
 
 	"golang.org/x/text/encoding/charmap"
 )

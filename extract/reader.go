@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"searchd/extract/content"
+	"example.com/searchd/extract/content"
 )
 
 // Reader reads the documents of a stream and hands each to emit.

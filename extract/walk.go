@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"searchd/extract/content"
+	"example.com/searchd/extract/content"
 )
 
 // maxDepth is the depth of folders that Walk enters.

@@ -14,11 +14,11 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"searchd/extract/content"
-	"searchd/extract/markup"
-	"searchd/extract/notes"
-	"searchd/extract/office"
-	"searchd/extract/web"
+	"example.com/searchd/extract/content"
+	"example.com/searchd/extract/markup"
+	"example.com/searchd/extract/notes"
+	"example.com/searchd/extract/office"
+	"example.com/searchd/extract/web"
 )
 
 // isBinary are the formats whose files may hold NUL bytes.

@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	"searchd/index/filter"
-	"searchd/search"
-	"searchd/search/mapping"
+	"example.com/searchd/index/filter"
+	"example.com/searchd/search"
+	"example.com/searchd/search/mapping"
 )
 
 // Limits of list_collections.

@@ -11,8 +11,8 @@ import (
 	"slices"
 	"strings"
 
-	"searchd/search"
-	"searchd/search/mapping"
+	"example.com/searchd/search"
+	"example.com/searchd/search/mapping"
 )
 
 // Limits of get_document.

@@ -19,7 +19,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"searchd/search"
+	"example.com/searchd/search"
 
 	"github.com/google/jsonschema-go/jsonschema"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"

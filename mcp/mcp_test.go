@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"searchd/search"
-	"searchd/search/mapping"
+	"example.com/searchd/search"
+	"example.com/searchd/search/mapping"
 
 	"github.com/google/jsonschema-go/jsonschema"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"

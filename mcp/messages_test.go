@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"searchd/api/apitest"
-	"searchd/search"
+	"example.com/searchd/api/apitest"
+	"example.com/searchd/search"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )

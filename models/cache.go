@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"searchd/encoder"
+	"example.com/searchd/encoder"
 )
 
 // ManifestFile is the name of the file that describes a pulled checkpoint, in its folder.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"searchd/encoder"
+	"example.com/searchd/encoder"
 )
 
 func TestListAndRemove(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"searchd/encoder"
+	"example.com/searchd/encoder"
 )
 
 func TestCard(t *testing.T) {

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"searchd/encoder"
-	"searchd/encoder/safetensors"
+	"example.com/searchd/encoder"
+	"example.com/searchd/encoder/safetensors"
 )
 
 // Bounds of the files that are not weights.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"searchd/encoder"
-	"searchd/models"
+	"example.com/searchd/encoder"
+	"example.com/searchd/models"
 )
 
 // The built-in checkpoint needs no download; "OWNER/NAME" stands for one that was pulled, and a

@@ -4,8 +4,8 @@ import (
 	"context"
 	"math"
 
-	"searchd/encoder"
-	"searchd/internal/simd"
+	"example.com/searchd/encoder"
+	"example.com/searchd/internal/simd"
 )
 
 // measureFloor returns the mean cosine of texts on different subjects.

@@ -21,7 +21,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"searchd/encoder"
+	"example.com/searchd/encoder"
 )
 
 //go:embed all:embedded

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"searchd/encoder"
+	"example.com/searchd/encoder"
 )
 
 func TestOpenEmbedded(t *testing.T) {

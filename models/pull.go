@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"searchd/encoder"
+	"example.com/searchd/encoder"
 )
 
 // DefaultMaxBytes bounds the files of a checkpoint together.

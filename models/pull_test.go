@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"searchd/encoder"
+	"example.com/searchd/encoder"
 )
 
 func pullOrFail(t *testing.T, name string, o PullOptions) *Pulled {

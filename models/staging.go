@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"searchd/internal/disk"
+	"example.com/searchd/internal/disk"
 )
 
 // staging is the folder beside the target of a pull in which it collects files, and the lock on

@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"searchd/pooling"
+	"example.com/searchd/pooling"
 )
 
 // Two sequences of two columns: rows (1,2) (3,-4) (5,0), then (-1,7); between them an empty one.

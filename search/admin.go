@@ -8,8 +8,8 @@ import (
 	"io"
 	"slices"
 
-	"searchd/search/backend"
-	"searchd/search/projection"
+	"example.com/searchd/search/backend"
+	"example.com/searchd/search/projection"
 )
 
 // Backup writes a backup of this moment to w and returns its size. Reads and writes continue

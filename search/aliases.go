@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 
-	"searchd/search/catalog"
-	"searchd/search/fault"
+	"example.com/searchd/search/catalog"
+	"example.com/searchd/search/fault"
 )
 
 // maxAliases bounds what is kept in memory.

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"searchd/search"
+	"example.com/searchd/search"
 )
 
 // another makes a second collection with one document.

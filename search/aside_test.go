@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"searchd/search"
-	"searchd/search/mapping"
+	"example.com/searchd/search"
+	"example.com/searchd/search/mapping"
 )
 
 // putAside ingests documents with fields that nobody declared beside those of usual names.

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"searchd/search/fault"
-	"searchd/search/inference"
+	"example.com/searchd/search/fault"
+	"example.com/searchd/search/inference"
 )
 
 // MaxBatch is the most queries of one [Engine.SearchBatch].

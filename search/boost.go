@@ -10,9 +10,9 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"searchd/index/filter"
-	"searchd/search/backend"
-	"searchd/search/fault"
+	"example.com/searchd/index/filter"
+	"example.com/searchd/search/backend"
+	"example.com/searchd/search/fault"
 )
 
 // Bounds of boosts.

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"searchd/search"
+	"example.com/searchd/search"
 )
 
 var boostNow = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

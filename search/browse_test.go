@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"searchd/search"
+	"example.com/searchd/search"
 )
 
 // TestBrowse asks without a query, in every mode and with an encoder that fails, and compares with

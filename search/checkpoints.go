@@ -8,11 +8,11 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
-	"searchd/encoder"
-	"searchd/models"
-	"searchd/search/backend"
-	"searchd/search/catalog"
-	"searchd/search/fault"
+	"example.com/searchd/encoder"
+	"example.com/searchd/models"
+	"example.com/searchd/search/backend"
+	"example.com/searchd/search/catalog"
+	"example.com/searchd/search/fault"
 )
 
 // openEncodings loads the checkpoints of all collections that have a name. One that cannot be had

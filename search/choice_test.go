@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"searchd/search"
+	"example.com/searchd/search"
 )
 
 // chapters is a text whose chapters are passages. The first is nearest to a query for kittens,

@@ -6,7 +6,7 @@ import (
 	"io"
 	"testing"
 
-	"searchd/search"
+	"example.com/searchd/search"
 )
 
 func TestClosed(t *testing.T) {

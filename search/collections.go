@@ -13,10 +13,10 @@ import (
 	"strings"
 	"time"
 
-	"searchd/search/backend"
-	"searchd/search/catalog"
-	"searchd/search/fault"
-	"searchd/search/settings"
+	"example.com/searchd/search/backend"
+	"example.com/searchd/search/catalog"
+	"example.com/searchd/search/fault"
+	"example.com/searchd/search/settings"
 )
 
 // CreateCollection makes a collection. It returns [ErrCollectionExists] if there is one of this

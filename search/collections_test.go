@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"searchd/search"
+	"example.com/searchd/search"
 )
 
 // TestTooManyCollections: at the bound none is made, and those that are there are served, changed

@@ -6,8 +6,8 @@ import (
 	"math"
 	"testing"
 
-	"searchd/search/backend"
-	"searchd/search/embedded"
+	"example.com/searchd/search/backend"
+	"example.com/searchd/search/embedded"
 )
 
 // TestComplete checks that Options.Complete leaves no rebuild to the background.

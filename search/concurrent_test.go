@@ -6,7 +6,7 @@ import (
 	"sync"
 	"testing"
 
-	"searchd/search"
+	"example.com/searchd/search"
 )
 
 // TestConcurrentUse writes, deletes, searches, lists, changes settings and drops, all at once, and

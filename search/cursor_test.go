@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"searchd/search"
+	"example.com/searchd/search"
 )
 
 // TestCursorIsOfItsCollection: a listing goes on with the collection that it began with, through

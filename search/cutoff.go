@@ -6,9 +6,9 @@ import (
 	"math"
 	"strconv"
 
-	"searchd/search/backend"
-	"searchd/search/fault"
-	"searchd/search/fusion"
+	"example.com/searchd/search/backend"
+	"example.com/searchd/search/fault"
+	"example.com/searchd/search/fusion"
 )
 
 // autoCutoff is the probability of relevance below which a document is not a match. Chosen on the

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"searchd/search"
+	"example.com/searchd/search"
 )
 
 // bundledNotes returns an engine with the bundled notes, encoded by the embedded checkpoint. Every

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"searchd/search"
-	"searchd/search/embedded"
+	"example.com/searchd/search"
+	"example.com/searchd/search/embedded"
 )
 
 // TestDamagedDocument searches a collection of which a document is damaged, and ingests it again.

@@ -5,7 +5,7 @@ import (
 	"reflect"
 	"testing"
 
-	"searchd/search"
+	"example.com/searchd/search"
 )
 
 // TestDefaultSettings makes a collection with the settings that are said to hold by default, and

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"time"
 
-	"searchd/index/filter"
-	"searchd/search/backend"
-	"searchd/search/fault"
+	"example.com/searchd/index/filter"
+	"example.com/searchd/search/backend"
+	"example.com/searchd/search/fault"
 )
 
 // Deletion answers [Engine.DeleteByFilter].

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"searchd/search"
+	"example.com/searchd/search"
 )
 
 func TestDeleteByFilter(t *testing.T) {

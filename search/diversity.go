@@ -3,8 +3,8 @@ package search
 import (
 	"context"
 
-	"searchd/internal/simd"
-	"searchd/search/backend"
+	"example.com/searchd/internal/simd"
+	"example.com/searchd/search/backend"
 )
 
 // maxDiverse is how many candidates take part in diversifying. It does not depend on the page, so

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"searchd/search/inference"
+	"example.com/searchd/search/inference"
 )
 
 // TestDiversifierEqualsDefinition compares the picks with those of the definition, in which every

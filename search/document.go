@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
-	"searchd/search/passage"
+	"example.com/searchd/search/passage"
 )
 
 // Document is what a client puts in: an id and a JSON object of fields.

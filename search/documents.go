@@ -7,10 +7,10 @@ import (
 	"strconv"
 	"strings"
 
-	"searchd/search/backend"
-	"searchd/search/catalog"
-	"searchd/search/fault"
-	"searchd/search/highlight"
+	"example.com/searchd/search/backend"
+	"example.com/searchd/search/catalog"
+	"example.com/searchd/search/fault"
+	"example.com/searchd/search/highlight"
 )
 
 // maxList is the most documents of one page of a listing.

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"searchd/models"
-	"searchd/search"
+	"example.com/searchd/models"
+	"example.com/searchd/search"
 )
 
 // plainEmbedder is what somebody writes who leaves out what he does not know.

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"searchd/encoder"
-	"searchd/search"
+	"example.com/searchd/encoder"
+	"example.com/searchd/search"
 )
 
 // openCheckpoint returns an engine over a checkpoint of testdata.

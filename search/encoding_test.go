@@ -11,10 +11,10 @@ import (
 	"strings"
 	"testing"
 
-	"searchd/encoder"
-	"searchd/models"
-	"searchd/search"
-	"searchd/search/inference"
+	"example.com/searchd/encoder"
+	"example.com/searchd/models"
+	"example.com/searchd/search"
+	"example.com/searchd/search/inference"
 )
 
 // reembedded re-embeds a collection with the engine's own checkpoint, and closes the engine.

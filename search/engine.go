@@ -11,16 +11,16 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
-	"searchd/encoder"
-	"searchd/index/keyword"
-	"searchd/models"
-	"searchd/search/backend"
-	"searchd/search/catalog"
-	"searchd/search/embedded"
-	"searchd/search/inference"
-	"searchd/search/projection"
-	"searchd/search/snapshot"
-	"searchd/search/task"
+	"example.com/searchd/encoder"
+	"example.com/searchd/index/keyword"
+	"example.com/searchd/models"
+	"example.com/searchd/search/backend"
+	"example.com/searchd/search/catalog"
+	"example.com/searchd/search/embedded"
+	"example.com/searchd/search/inference"
+	"example.com/searchd/search/projection"
+	"example.com/searchd/search/snapshot"
+	"example.com/searchd/search/task"
 )
 
 // Options of [Open]. The zero value is the documented default.

@@ -12,9 +12,9 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
-	"searchd/search"
-	"searchd/search/backend"
-	"searchd/search/embedded"
+	"example.com/searchd/search"
+	"example.com/searchd/search/backend"
+	"example.com/searchd/search/embedded"
 )
 
 func ptr[T any](v T) *T { return &v }

@@ -3,10 +3,10 @@ package search
 import (
 	"errors"
 
-	"searchd/search/backend"
-	"searchd/search/fault"
-	"searchd/search/snapshot"
-	"searchd/search/task"
+	"example.com/searchd/search/backend"
+	"example.com/searchd/search/fault"
+	"example.com/searchd/search/snapshot"
+	"example.com/searchd/search/task"
 )
 
 // Errors that callers tell apart with [errors.Is]. The text of a returned error names the thing

@@ -8,7 +8,7 @@ import (
 	"log"
 	"os"
 
-	"searchd/search"
+	"example.com/searchd/search"
 )
 
 // The engine as a library: open a folder, put documents in, ask.

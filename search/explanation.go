@@ -7,10 +7,10 @@ import (
 	"slices"
 	"time"
 
-	"searchd/index/filter"
-	"searchd/search/backend"
-	"searchd/search/fault"
-	"searchd/search/fusion"
+	"example.com/searchd/index/filter"
+	"example.com/searchd/search/backend"
+	"example.com/searchd/search/fault"
+	"example.com/searchd/search/fusion"
 )
 
 // Explain says why a document ranks where it does for a query, whether or not it is on the page

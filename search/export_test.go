@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"searchd/search/backend"
-	"searchd/search/inference"
+	"example.com/searchd/search/backend"
+	"example.com/searchd/search/inference"
 )
 
 // ForgetTokens empties the cache of tokens.

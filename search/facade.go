@@ -1,8 +1,8 @@
 package search
 
 import (
-	"searchd/models"
-	"searchd/search/inference"
+	"example.com/searchd/models"
+	"example.com/searchd/search/inference"
 )
 
 // What turns texts into vectors is in package inference.

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"searchd/index/filter"
-	"searchd/search/backend"
-	"searchd/search/fault"
-	"searchd/search/query"
+	"example.com/searchd/index/filter"
+	"example.com/searchd/search/backend"
+	"example.com/searchd/search/fault"
+	"example.com/searchd/search/query"
 )
 
 // Bounds of facets.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"searchd/search"
+	"example.com/searchd/search"
 )
 
 // shelf has 40 books: n from 0 to 39, three languages, some without a year.

@@ -10,8 +10,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"searchd/models"
-	"searchd/search"
+	"example.com/searchd/models"
+	"example.com/searchd/search"
 )
 
 // fakeEmbedder hashes words into dimensions: texts that share words are near, and words of one

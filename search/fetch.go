@@ -6,9 +6,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"searchd/search/backend"
-	"searchd/search/highlight"
-	"searchd/search/mapping"
+	"example.com/searchd/search/backend"
+	"example.com/searchd/search/highlight"
+	"example.com/searchd/search/mapping"
 )
 
 // fetch turns the page's candidates into hits. A document that was deleted since it was found is

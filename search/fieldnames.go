@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"slices"
 
-	"searchd/index/filter"
-	"searchd/search/backend"
-	"searchd/search/fault"
-	"searchd/search/mapping"
+	"example.com/searchd/index/filter"
+	"example.com/searchd/search/backend"
+	"example.com/searchd/search/fault"
+	"example.com/searchd/search/mapping"
 )
 
 // fieldUse is a field that a query names.

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"searchd/search"
-	"searchd/search/backend"
-	"searchd/search/embedded"
-	"searchd/search/mapping"
+	"example.com/searchd/search"
+	"example.com/searchd/search/backend"
+	"example.com/searchd/search/embedded"
+	"example.com/searchd/search/mapping"
 )
 
 // notes has three documents in a collection with declared fields.

@@ -3,7 +3,7 @@ package search_test
 import (
 	"testing"
 
-	"searchd/search"
+	"example.com/searchd/search"
 )
 
 // TestFilterByID finds documents by their ids, and those with a field of that name by the field; a

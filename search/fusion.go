@@ -2,8 +2,8 @@ package search
 
 import (
 	"cmp"
-	"searchd/search/backend"
-	"searchd/search/fusion"
+	"example.com/searchd/search/backend"
+	"example.com/searchd/search/fusion"
 	"slices"
 )
 

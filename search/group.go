@@ -3,8 +3,8 @@ package search
 import (
 	"context"
 
-	"searchd/search/backend"
-	"searchd/search/query"
+	"example.com/searchd/search/backend"
+	"example.com/searchd/search/query"
 )
 
 // group keeps the first of the candidates with the same value of a field, and all without a value,

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"searchd/search"
+	"example.com/searchd/search"
 )
 
 // TestGroup compares the hits with the first of each language, or of each tag, of the ungrouped

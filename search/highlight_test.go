@@ -7,7 +7,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"searchd/search"
+	"example.com/searchd/search"
 )
 
 // TestSnippetsHaveContext: a snippet shows what stands around the query's words, also in scripts

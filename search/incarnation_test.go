@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"testing"
 
-	"searchd/search"
-	"searchd/search/embedded"
+	"example.com/searchd/search"
+	"example.com/searchd/search/embedded"
 )
 
 // TestIncarnation holds on to a collection through everything that leaves its documents, and to

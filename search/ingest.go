@@ -15,11 +15,11 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"searchd/search/backend"
-	"searchd/search/fault"
-	"searchd/search/inference"
-	"searchd/search/mapping"
-	"searchd/search/passage"
+	"example.com/searchd/search/backend"
+	"example.com/searchd/search/fault"
+	"example.com/searchd/search/inference"
+	"example.com/searchd/search/mapping"
+	"example.com/searchd/search/passage"
 )
 
 // Bounds of what one commit holds, so that memory does not grow with the size of a request.

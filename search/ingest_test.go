@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"searchd/search"
-	"searchd/search/mapping"
+	"example.com/searchd/search"
+	"example.com/searchd/search/mapping"
 )
 
 // TestRefusedDocumentsAreAlone refuses documents that only show what they are on their way, and

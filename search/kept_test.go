@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"searchd/search"
-	"searchd/search/backend"
-	"searchd/search/embedded"
+	"example.com/searchd/search"
+	"example.com/searchd/search/backend"
+	"example.com/searchd/search/embedded"
 )
 
 // TestKeptIsSeenUnderItsNameAlone: a collection that was kept is stored under the name of the one

@@ -5,8 +5,8 @@ import (
 	"context"
 	"encoding/json"
 
-	"searchd/index/keyword/analysis"
-	"searchd/search/backend"
+	"example.com/searchd/index/keyword/analysis"
+	"example.com/searchd/search/backend"
 )
 
 // What is read of a collection to tell its language.

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"searchd/search"
+	"example.com/searchd/search"
 )
 
 // TestLanguageNames gives languages the names that people write, and wants each to be the same as

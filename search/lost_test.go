@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"searchd/search"
+	"example.com/searchd/search"
 )
 
 // TestDamagedCatalog damages what the whole folder is opened with: a collection's record, what a

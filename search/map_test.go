@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"searchd/search"
-	"searchd/search/backend"
-	"searchd/search/embedded"
+	"example.com/searchd/search"
+	"example.com/searchd/search/backend"
+	"example.com/searchd/search/embedded"
 )
 
 // pets is a collection of two kinds of documents that share few words.

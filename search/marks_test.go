@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
-	"searchd/search"
+	"example.com/searchd/search"
 )
 
 // TestMarksChangeNothing marks random texts of several scripts and spellings, and wants the texts

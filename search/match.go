@@ -7,8 +7,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"searchd/index/maxsim"
-	"searchd/search/backend"
+	"example.com/searchd/index/maxsim"
+	"example.com/searchd/search/backend"
 )
 
 const (

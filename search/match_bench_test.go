@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"searchd/encoder"
-	"searchd/models"
-	"searchd/search"
-	"searchd/search/inference"
+	"example.com/searchd/encoder"
+	"example.com/searchd/models"
+	"example.com/searchd/search"
+	"example.com/searchd/search/inference"
 )
 
 // BenchmarkMatch searches 1,000 documents of sentences of the bundled notes, with titles of up to

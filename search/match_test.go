@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"searchd/index/maxsim"
-	"searchd/search"
+	"example.com/searchd/index/maxsim"
+	"example.com/searchd/search"
 )
 
 // fakeMatcher is a fakeEmbedder with a vector for each token: words of one meaning share a token.

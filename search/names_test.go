@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"searchd/search"
+	"example.com/searchd/search"
 )
 
 // TestNamesInSnippets: a place that has a name comes before one that has its words, and the name

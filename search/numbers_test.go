@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"searchd/search"
+	"example.com/searchd/search"
 )
 
 // TestLargeIntegersAreExact: integers that share a float64 are distinguished wherever values are

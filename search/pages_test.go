@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"searchd/search"
+	"example.com/searchd/search"
 )
 
 // TestPagesAreTheWhole reads the pages of random queries one after another and wants the hits of

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"searchd/encoder"
-	"searchd/models"
-	"searchd/search"
-	"searchd/search/inference"
+	"example.com/searchd/encoder"
+	"example.com/searchd/models"
+	"example.com/searchd/search"
+	"example.com/searchd/search/inference"
 )
 
 // bertFolder is a copy of the small BERT, whose files a test may change.

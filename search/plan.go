@@ -6,11 +6,11 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"searchd/index/filter"
-	"searchd/search/backend"
-	"searchd/search/fault"
-	"searchd/search/mapping"
-	"searchd/search/querytext"
+	"example.com/searchd/index/filter"
+	"example.com/searchd/search/backend"
+	"example.com/searchd/search/fault"
+	"example.com/searchd/search/mapping"
+	"example.com/searchd/search/querytext"
 )
 
 // maxOperators is the largest number of phrases and exclusions of one query.

@@ -1,9 +1,9 @@
 package search
 
 import (
-	"searchd/search/fusion"
-	"searchd/search/query"
-	"searchd/search/querytext"
+	"example.com/searchd/search/fusion"
+	"example.com/searchd/search/query"
+	"example.com/searchd/search/querytext"
 )
 
 // The modes. The empty Mode is Hybrid.

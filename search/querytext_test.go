@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"searchd/search"
-	"searchd/search/querytext"
+	"example.com/searchd/search"
+	"example.com/searchd/search/querytext"
 )
 
 func TestParseQueryText(t *testing.T) {

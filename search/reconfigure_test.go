@@ -10,9 +10,9 @@ import (
 	"sync"
 	"testing"
 
-	"searchd/search"
-	"searchd/search/backend"
-	"searchd/search/embedded"
+	"example.com/searchd/search"
+	"example.com/searchd/search/backend"
+	"example.com/searchd/search/embedded"
 )
 
 type fieldTypes = map[string]search.FieldSettings

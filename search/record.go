@@ -3,13 +3,13 @@ package search
 import (
 	"cmp"
 	"encoding/json"
+	"example.com/searchd/search/backend"
+	"example.com/searchd/search/catalog"
+	"example.com/searchd/search/fault"
+	"example.com/searchd/search/inference"
+	"example.com/searchd/search/mapping"
+	"example.com/searchd/search/settings"
 	"fmt"
-	"searchd/search/backend"
-	"searchd/search/catalog"
-	"searchd/search/fault"
-	"searchd/search/inference"
-	"searchd/search/mapping"
-	"searchd/search/settings"
 	"time"
 )
 

@@ -8,10 +8,10 @@ import (
 	"fmt"
 	"time"
 
-	"searchd/search/backend"
-	"searchd/search/catalog"
-	"searchd/search/inference"
-	"searchd/search/task"
+	"example.com/searchd/search/backend"
+	"example.com/searchd/search/catalog"
+	"example.com/searchd/search/inference"
+	"example.com/searchd/search/task"
 )
 
 // ReembedOptions are the options of a re-embedding.

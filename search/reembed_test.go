@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"searchd/search"
+	"example.com/searchd/search"
 )
 
 // wideEmbedder is another checkpoint: its vectors have twice the dimensions, and it can be held up.

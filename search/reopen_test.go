@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"searchd/search"
-	"searchd/search/embedded"
+	"example.com/searchd/search"
+	"example.com/searchd/search/embedded"
 )
 
 // answers are the hits of some queries: what reopening must not change.

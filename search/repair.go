@@ -7,8 +7,8 @@ import (
 	"maps"
 	"slices"
 
-	"searchd/search/backend"
-	"searchd/search/fault"
+	"example.com/searchd/search/backend"
+	"example.com/searchd/search/fault"
 )
 
 // EncodeDamaged reads every stored byte, encodes each document with a damaged vector again, and

@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"time"
 
-	"searchd/search/backend"
-	"searchd/search/inference"
-	"searchd/search/task"
+	"example.com/searchd/search/backend"
+	"example.com/searchd/search/inference"
+	"example.com/searchd/search/task"
 )
 
 // dropLater drops a generation that has been replaced, when the requests that began with it have

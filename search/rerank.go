@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strings"
 
-	"searchd/search/backend"
-	"searchd/search/highlight"
-	"searchd/search/mapping"
-	"searchd/search/passage"
+	"example.com/searchd/search/backend"
+	"example.com/searchd/search/highlight"
+	"example.com/searchd/search/mapping"
+	"example.com/searchd/search/passage"
 )
 
 // rerankShare is the part of the time that is left which re-ranking may take; the rest is for

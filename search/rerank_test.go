@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"searchd/encoder"
-	"searchd/models"
-	"searchd/search"
+	"example.com/searchd/encoder"
+	"example.com/searchd/models"
+	"example.com/searchd/search"
 )
 
 // fakeReranker gives a text the number that stands behind "grade" in it, and remembers the pairs.

@@ -2,10 +2,10 @@ package search
 
 import (
 	"context"
+	"example.com/searchd/search/backend"
+	"example.com/searchd/search/fault"
+	"example.com/searchd/search/fusion"
 	"math"
-	"searchd/search/backend"
-	"searchd/search/fault"
-	"searchd/search/fusion"
 	"slices"
 	"time"
 

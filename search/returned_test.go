@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"searchd/search"
+	"example.com/searchd/search"
 )
 
 func TestReturnFields(t *testing.T) {

@@ -5,8 +5,8 @@ import (
 	"math"
 	"slices"
 
-	"searchd/search/backend"
-	"searchd/search/inference"
+	"example.com/searchd/search/backend"
+	"example.com/searchd/search/inference"
 )
 
 // reuse gives the documents of a re-embedding the vectors that the collection has of them.

@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"searchd/encoder"
-	"searchd/models"
-	"searchd/search"
-	"searchd/search/inference"
+	"example.com/searchd/encoder"
+	"example.com/searchd/models"
+	"example.com/searchd/search"
+	"example.com/searchd/search/inference"
 )
 
 // countedEmbedder counts the texts that are no queries. Its prompt is no part of what it is known

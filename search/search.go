@@ -10,10 +10,10 @@ import (
 	"sync"
 	"time"
 
-	"searchd/index/keyword"
-	"searchd/search/backend"
-	"searchd/search/inference"
-	"searchd/search/querytext"
+	"example.com/searchd/index/keyword"
+	"example.com/searchd/search/backend"
+	"example.com/searchd/search/inference"
+	"example.com/searchd/search/querytext"
 )
 
 // Search answers a query. It returns a [FieldError] for what is not allowed,

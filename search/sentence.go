@@ -3,8 +3,8 @@ package search
 import (
 	"context"
 
-	"searchd/internal/simd"
-	"searchd/search/passage"
+	"example.com/searchd/internal/simd"
+	"example.com/searchd/search/passage"
 )
 
 // Limits of one query.

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"searchd/search"
+	"example.com/searchd/search"
 )
 
 // moody is a fakeEmbedder whose encoding of documents can be made to fail or to hang, and counts

@@ -5,10 +5,10 @@ import (
 	"reflect"
 	"testing"
 
-	"searchd/search"
-	"searchd/search/backend"
-	"searchd/search/embedded"
-	"searchd/search/projection"
+	"example.com/searchd/search"
+	"example.com/searchd/search/backend"
+	"example.com/searchd/search/embedded"
+	"example.com/searchd/search/projection"
 )
 
 // onePage answers one document at a time, as a backend does of documents that are large enough.

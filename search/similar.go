@@ -7,10 +7,10 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"searchd/search/backend"
-	"searchd/search/fault"
-	"searchd/search/inference"
-	"searchd/search/passage"
+	"example.com/searchd/search/backend"
+	"example.com/searchd/search/fault"
+	"example.com/searchd/search/inference"
+	"example.com/searchd/search/passage"
 )
 
 // maxSimilarIDs is the most documents, positive and negative ones each, of a [Similar].

@@ -13,7 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"searchd/search"
+	"example.com/searchd/search"
 )
 
 // music has three documents about pianos, two about cars, one of both and one of neither.

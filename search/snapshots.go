@@ -5,8 +5,8 @@ import (
 	"errors"
 	"io"
 
-	"searchd/search/snapshot"
-	"searchd/search/task"
+	"example.com/searchd/search/snapshot"
+	"example.com/searchd/search/task"
 )
 
 // Snapshot is a backup that is kept in the data folder until it is deleted.

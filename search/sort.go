@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"unicode/utf8"
 
-	"searchd/search/backend"
-	"searchd/search/fault"
-	"searchd/search/fusion"
+	"example.com/searchd/search/backend"
+	"example.com/searchd/search/fault"
+	"example.com/searchd/search/fusion"
 )
 
 // MaxSortKeys is the most keys of one query.

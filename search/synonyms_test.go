@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"searchd/index/keyword"
-	"searchd/search"
+	"example.com/searchd/index/keyword"
+	"example.com/searchd/search"
 )
 
 // hitIDs returns the ids of the hits of a query by words, sorted.

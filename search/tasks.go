@@ -5,8 +5,8 @@ import (
 	"errors"
 	"slices"
 
-	"searchd/search/backend"
-	"searchd/search/task"
+	"example.com/searchd/search/backend"
+	"example.com/searchd/search/task"
 )
 
 // Task is a long operation: its subject, its progress and its outcome.

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"searchd/search"
-	"searchd/search/embedded"
+	"example.com/searchd/search"
+	"example.com/searchd/search/embedded"
 )
 
 // catalogue is a shelf of goods, of which only the lamp has a text.

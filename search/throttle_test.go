@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"searchd/models"
+	"example.com/searchd/models"
 )
 
 // longestPause is the longest that bulk work pauses for searches.

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"searchd/search"
+	"example.com/searchd/search"
 )
 
 // plainDoc is a document as the slow twins of filters, sorts, facets and groups read it: straight

@@ -5,10 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"searchd/encoder"
-	"searchd/models"
-	"searchd/search"
-	"searchd/search/inference"
+	"example.com/searchd/encoder"
+	"example.com/searchd/models"
+	"example.com/searchd/search"
+	"example.com/searchd/search/inference"
 )
 
 // unlettered knows no word with a letter outside of ASCII, and gives all of them the same vector.

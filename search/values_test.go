@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"searchd/search"
-	"searchd/search/mapping"
+	"example.com/searchd/search"
+	"example.com/searchd/search/mapping"
 )
 
 // TestLongStringsAreValues: in a declared filter field whatever their length, in others for EXISTS

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"searchd/search"
-	"searchd/search/backend"
-	"searchd/search/embedded"
+	"example.com/searchd/search"
+	"example.com/searchd/search/backend"
+	"example.com/searchd/search/embedded"
 )
 
 // hookEmbedder calls hook with each text that it encodes for a document.

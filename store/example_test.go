@@ -6,7 +6,7 @@ import (
 	"log"
 	"os"
 
-	"searchd/store"
+	"example.com/searchd/store"
 )
 
 // A folder is opened, a document written and read again.

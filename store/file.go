@@ -14,7 +14,7 @@ import (
 	"go.etcd.io/bbolt"
 	berrors "go.etcd.io/bbolt/errors"
 
-	"searchd/internal/disk"
+	"example.com/searchd/internal/disk"
 )
 
 // mmapSize is the address space reserved for the file, which costs no memory. A writer that

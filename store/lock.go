@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"searchd/internal/disk"
+	"example.com/searchd/internal/disk"
 )
 
 // lockName is the file in the data folder whose lock says that the folder is in use. It stays when

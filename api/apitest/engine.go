@@ -12,10 +12,10 @@ import (
 	"strings"
 	"testing"
 
-	"searchd/encoder"
-	"searchd/search"
-	"searchd/search/backend"
-	"searchd/search/inference"
+	"example.com/searchd/encoder"
+	"example.com/searchd/search"
+	"example.com/searchd/search/backend"
+	"example.com/searchd/search/inference"
 )
 
 // Engine is a search.Engine whose calls can be watched, held up and failed.

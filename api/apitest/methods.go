@@ -3,8 +3,8 @@ package apitest
 import (
 	"context"
 
-	"searchd/encoder"
-	"searchd/search"
+	"example.com/searchd/encoder"
+	"example.com/searchd/search"
 )
 
 // These methods call the hook before those of the engine.

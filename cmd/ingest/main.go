@@ -2,8 +2,8 @@
 package main
 
 import (
-	"searchd/cmd/internal/command"
-	"searchd/cmd/internal/ingest"
+	"example.com/searchd/cmd/internal/command"
+	"example.com/searchd/cmd/internal/ingest"
 )
 
 func main() { command.Main(ingest.Program()) }

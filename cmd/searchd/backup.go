@@ -12,11 +12,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"searchd/client"
-	"searchd/cmd/internal/command"
-	"searchd/cmd/internal/progress"
-	"searchd/internal/disk"
-	"searchd/search/embedded"
+	"example.com/searchd/client"
+	"example.com/searchd/cmd/internal/command"
+	"example.com/searchd/cmd/internal/progress"
+	"example.com/searchd/internal/disk"
+	"example.com/searchd/search/embedded"
 )
 
 func newBackupCommand() *cobra.Command {

@@ -15,10 +15,10 @@ import (
 	"testing"
 	"time"
 
-	"searchd/access"
-	"searchd/api"
-	"searchd/client"
-	"searchd/search"
+	"example.com/searchd/access"
+	"example.com/searchd/api"
+	"example.com/searchd/client"
+	"example.com/searchd/search"
 )
 
 // adminOf serves an engine and returns the URL with a key that may do everything. Requests go

@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"searchd/cmd/internal/progress"
-	"searchd/index/hnsw"
+	"example.com/searchd/cmd/internal/progress"
+	"example.com/searchd/index/hnsw"
 )
 
 // truthWidth is the number of true neighbors per query in a truth file.

@@ -13,9 +13,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"searchd/cmd/internal/command"
-	"searchd/encoder"
-	"searchd/models"
+	"example.com/searchd/cmd/internal/command"
+	"example.com/searchd/encoder"
+	"example.com/searchd/models"
 )
 
 // encodeFigures is what bench encode prints.

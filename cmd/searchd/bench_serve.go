@@ -19,10 +19,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"searchd/api"
-	"searchd/client"
-	"searchd/cmd/internal/command"
-	"searchd/search"
+	"example.com/searchd/api"
+	"example.com/searchd/client"
+	"example.com/searchd/cmd/internal/command"
+	"example.com/searchd/search"
 )
 
 // serveFigures is what bench serve prints: searches of an idle server, and of one that takes an

@@ -6,10 +6,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"searchd/cmd/internal/command"
-	"searchd/cmd/internal/progress"
-	"searchd/search"
-	"searchd/search/embedded"
+	"example.com/searchd/cmd/internal/command"
+	"example.com/searchd/cmd/internal/progress"
+	"example.com/searchd/search"
+	"example.com/searchd/search/embedded"
 )
 
 func newCheckCommand() *cobra.Command {

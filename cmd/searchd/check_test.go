@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"searchd/store"
+	"example.com/searchd/store"
 )
 
 // TestReadingIsInterrupted interrupts commands that would build an index first.

@@ -6,11 +6,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"searchd/cmd/internal/command"
-	"searchd/cmd/internal/progress"
-	"searchd/internal/settings"
-	"searchd/search/embedded"
-	"searchd/store"
+	"example.com/searchd/cmd/internal/command"
+	"example.com/searchd/cmd/internal/progress"
+	"example.com/searchd/internal/settings"
+	"example.com/searchd/search/embedded"
+	"example.com/searchd/store"
 )
 
 func newCompactCommand() *cobra.Command {

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"searchd/search"
-	"searchd/search/embedded"
+	"example.com/searchd/search"
+	"example.com/searchd/search/embedded"
 )
 
 // TestCompactCommand compacts a folder that much was deleted from: it is smaller, holds nothing of

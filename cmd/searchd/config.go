@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"searchd/cmd/internal/command"
-	"searchd/internal/settings"
+	"example.com/searchd/cmd/internal/command"
+	"example.com/searchd/internal/settings"
 )
 
 func newConfigCommand() *cobra.Command {

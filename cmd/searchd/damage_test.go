@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"searchd/api"
-	"searchd/cmd/internal/command"
-	"searchd/search"
+	"example.com/searchd/api"
+	"example.com/searchd/cmd/internal/command"
+	"example.com/searchd/search"
 )
 
 // spoilFolder overwrites part of a text in the store of a folder, wherever it stands.

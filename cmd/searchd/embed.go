@@ -16,12 +16,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"searchd/cmd/internal/command"
-	"searchd/cmd/internal/progress"
-	"searchd/encoder"
-	"searchd/internal/lines"
-	"searchd/internal/settings"
-	"searchd/models"
+	"example.com/searchd/cmd/internal/command"
+	"example.com/searchd/cmd/internal/progress"
+	"example.com/searchd/encoder"
+	"example.com/searchd/internal/lines"
+	"example.com/searchd/internal/settings"
+	"example.com/searchd/models"
 )
 
 // embedBatch is how many texts are read before they are encoded, and embedBytes how many bytes of

@@ -14,12 +14,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"searchd/cmd/internal/command"
-	"searchd/cmd/internal/progress"
-	"searchd/internal/eval"
-	"searchd/internal/settings"
-	"searchd/internal/simd"
-	"searchd/search"
+	"example.com/searchd/cmd/internal/command"
+	"example.com/searchd/cmd/internal/progress"
+	"example.com/searchd/internal/eval"
+	"example.com/searchd/internal/settings"
+	"example.com/searchd/internal/simd"
+	"example.com/searchd/search"
 )
 
 // evalDepth is the number of hits per query that recall@100 needs.

@@ -11,10 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"searchd/cmd/internal/progress"
-	"searchd/encoder"
-	"searchd/internal/eval"
-	"searchd/models"
+	"example.com/searchd/cmd/internal/progress"
+	"example.com/searchd/encoder"
+	"example.com/searchd/internal/eval"
+	"example.com/searchd/models"
 )
 
 // labelFigures is what eval prints of a set of texts with labels: of our vectors, and of bags of

@@ -9,12 +9,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"searchd/client"
-	"searchd/cmd/internal/command"
-	"searchd/encoder"
-	"searchd/internal/settings"
-	"searchd/search"
-	"searchd/store"
+	"example.com/searchd/client"
+	"example.com/searchd/cmd/internal/command"
+	"example.com/searchd/encoder"
+	"example.com/searchd/internal/settings"
+	"example.com/searchd/search"
+	"example.com/searchd/store"
 )
 
 // modelFlags choose a checkpoint and how it runs.

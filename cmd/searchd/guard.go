@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"searchd/access"
+	"example.com/searchd/access"
 )
 
 // adminKeyEnv holds a key that may do anything. It has no flag, as anyone on the machine can read a

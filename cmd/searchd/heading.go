@@ -10,7 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"searchd/search"
+	"example.com/searchd/search"
 )
 
 var (

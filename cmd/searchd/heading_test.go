@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"searchd/search"
+	"example.com/searchd/search"
 )
 
 func TestHeading(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"searchd/cmd/internal/command"
+	"example.com/searchd/cmd/internal/command"
 )
 
 // health is a probe of a server, for containers whose image has no other HTTP client.

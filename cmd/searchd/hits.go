@@ -16,7 +16,7 @@ import (
 
 	"golang.org/x/term"
 
-	"searchd/search"
+	"example.com/searchd/search"
 )
 
 // styles are escape sequences and the width of a terminal; the zero value has none.

@@ -17,11 +17,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"searchd/access"
-	"searchd/client"
-	"searchd/cmd/internal/command"
-	"searchd/internal/terminal"
-	"searchd/search/embedded"
+	"example.com/searchd/access"
+	"example.com/searchd/client"
+	"example.com/searchd/cmd/internal/command"
+	"example.com/searchd/internal/terminal"
+	"example.com/searchd/search/embedded"
 )
 
 func newKeysCommand() *cobra.Command {

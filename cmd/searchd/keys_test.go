@@ -10,9 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"searchd/access"
-	"searchd/api"
-	"searchd/api/apitest"
+	"example.com/searchd/access"
+	"example.com/searchd/api"
+	"example.com/searchd/api/apitest"
 )
 
 // command runs searchd with arguments and returns what it wrote to standard output.

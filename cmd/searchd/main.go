@@ -1,6 +1,6 @@
 // Command searchd serves a search engine and operates its data.
 package main
 
-import "searchd/cmd/internal/command"
+import "example.com/searchd/cmd/internal/command"
 
 func main() { command.Main(newRootCommand()) }

@@ -3,8 +3,8 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"searchd/internal/manual"
-	"searchd/internal/version"
+	"example.com/searchd/internal/manual"
+	"example.com/searchd/internal/version"
 )
 
 func newManCommand() *cobra.Command {

@@ -10,11 +10,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"searchd/client"
-	"searchd/cmd/internal/command"
-	"searchd/internal/version"
-	"searchd/mcp"
-	"searchd/search"
+	"example.com/searchd/client"
+	"example.com/searchd/cmd/internal/command"
+	"example.com/searchd/internal/version"
+	"example.com/searchd/mcp"
+	"example.com/searchd/search"
 )
 
 func newMCPCommand() *cobra.Command {

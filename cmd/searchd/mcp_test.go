@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"searchd/api"
-	"searchd/search"
+	"example.com/searchd/api"
+	"example.com/searchd/search"
 )
 
 // conversation returns what `searchd mcp` answers to calls of tools, by their number.

@@ -14,10 +14,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"searchd/cmd/internal/command"
-	"searchd/cmd/internal/progress"
-	"searchd/encoder"
-	"searchd/models"
+	"example.com/searchd/cmd/internal/command"
+	"example.com/searchd/cmd/internal/progress"
+	"example.com/searchd/encoder"
+	"example.com/searchd/models"
 )
 
 func newModelsCommand() *cobra.Command {

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"searchd/models"
+	"example.com/searchd/models"
 )
 
 const commit = "0123456789abcdef0123456789abcdef01234567"

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"searchd/api"
-	"searchd/search"
+	"example.com/searchd/api"
+	"example.com/searchd/search"
 )
 
 func TestMain(m *testing.M) {

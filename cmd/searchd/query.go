@@ -11,10 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"searchd/cmd/internal/command"
-	"searchd/cmd/internal/ingest"
-	"searchd/internal/settings"
-	"searchd/search"
+	"example.com/searchd/cmd/internal/command"
+	"example.com/searchd/cmd/internal/ingest"
+	"example.com/searchd/internal/settings"
+	"example.com/searchd/search"
 )
 
 func newQueryCommand() *cobra.Command {

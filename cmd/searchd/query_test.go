@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"searchd/access"
-	"searchd/api"
-	"searchd/search"
+	"example.com/searchd/access"
+	"example.com/searchd/api"
+	"example.com/searchd/search"
 )
 
 // A hit shows the fields without a shown passage in which words were found, and nothing that a

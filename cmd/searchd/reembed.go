@@ -14,11 +14,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"searchd/api"
-	"searchd/cmd/internal/command"
-	"searchd/cmd/internal/progress"
-	"searchd/models"
-	"searchd/search"
+	"example.com/searchd/api"
+	"example.com/searchd/cmd/internal/command"
+	"example.com/searchd/cmd/internal/progress"
+	"example.com/searchd/models"
+	"example.com/searchd/search"
 )
 
 func newReembedCommand() *cobra.Command {

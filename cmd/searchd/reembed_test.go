@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"searchd/cmd/internal/command"
-	"searchd/search"
+	"example.com/searchd/cmd/internal/command"
+	"example.com/searchd/search"
 )
 
 func TestReembedSettings(t *testing.T) {

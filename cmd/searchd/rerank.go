@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"searchd/cmd/internal/command"
-	"searchd/internal/lines"
-	"searchd/models"
+	"example.com/searchd/cmd/internal/command"
+	"example.com/searchd/internal/lines"
+	"example.com/searchd/models"
 )
 
 func newRerankCommand() *cobra.Command {

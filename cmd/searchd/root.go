@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"searchd/cmd/internal/command"
-	"searchd/cmd/internal/ingest"
-	"searchd/internal/settings"
-	"searchd/internal/version"
+	"example.com/searchd/cmd/internal/command"
+	"example.com/searchd/cmd/internal/ingest"
+	"example.com/searchd/internal/settings"
+	"example.com/searchd/internal/version"
 )
 
 func newRootCommand() *cobra.Command {

@@ -13,13 +13,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"searchd/api"
-	"searchd/cmd/internal/command"
-	"searchd/extract/pdf"
-	"searchd/internal/settings"
-	"searchd/internal/version"
-	"searchd/models"
-	"searchd/search"
+	"example.com/searchd/api"
+	"example.com/searchd/cmd/internal/command"
+	"example.com/searchd/extract/pdf"
+	"example.com/searchd/internal/settings"
+	"example.com/searchd/internal/version"
+	"example.com/searchd/models"
+	"example.com/searchd/search"
 )
 
 // defaultDrainGrace lets a load balancer poll /readyz twice.

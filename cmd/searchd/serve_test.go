@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"searchd/cmd/internal/command"
-	"searchd/internal/settings"
+	"example.com/searchd/cmd/internal/command"
+	"example.com/searchd/internal/settings"
 )
 
 // TestServeRefusesBeforeOpening gives serve values that are not allowed: the error names the flag,

@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"searchd/client"
-	"searchd/cmd/internal/command"
+	"example.com/searchd/client"
+	"example.com/searchd/cmd/internal/command"
 )
 
 func newSnapshotsCommand() *cobra.Command {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"searchd/internal/certfile"
+	"example.com/searchd/internal/certfile"
 )
 
 // tlsFlags name the certificate of a server.

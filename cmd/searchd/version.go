@@ -6,10 +6,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"searchd/encoder"
-	"searchd/internal/simd"
-	"searchd/internal/version"
-	"searchd/models"
+	"example.com/searchd/encoder"
+	"example.com/searchd/internal/simd"
+	"example.com/searchd/internal/version"
+	"example.com/searchd/models"
 )
 
 func newVersionCommand() *cobra.Command {

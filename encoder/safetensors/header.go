@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"searchd/internal/strictjson"
+	"example.com/searchd/internal/strictjson"
 )
 
 // Errors of a malformed file: ErrFormat unless another is named.

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"searchd/internal/strictjson"
+	"example.com/searchd/internal/strictjson"
 )
 
 // Shards returns the names of the files that an index lists, sorted.

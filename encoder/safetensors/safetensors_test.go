@@ -10,7 +10,7 @@ import (
 	"testing"
 	"testing/fstest"
 
-	"searchd/encoder/safetensors"
+	"example.com/searchd/encoder/safetensors"
 )
 
 // file puts a header and data together.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"searchd/encoder/safetensors"
+	"example.com/searchd/encoder/safetensors"
 )
 
 func TestScaledBytes(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"searchd/internal/strictjson"
+	"example.com/searchd/internal/strictjson"
 
 	sugar "github.com/sugarme/tokenizer"
 )

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"searchd/internal/strictjson"
+	"example.com/searchd/internal/strictjson"
 
 	sugar "github.com/sugarme/tokenizer"
 	"github.com/sugarme/tokenizer/decoder"

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"searchd/internal/strictjson"
+	"example.com/searchd/internal/strictjson"
 )
 
 // file is a tokenizer.json whose JSON is checked but whose parts are not.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"searchd/internal/strictjson"
+	"example.com/searchd/internal/strictjson"
 )
 
 // model cuts a word into tokens: it appends the pieces of w to dst. Read-only and safe for

@@ -7,7 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"searchd/internal/strictjson"
+	"example.com/searchd/internal/strictjson"
 
 	"golang.org/x/text/unicode/norm"
 )

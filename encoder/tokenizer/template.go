@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"searchd/internal/strictjson"
+	"example.com/searchd/internal/strictjson"
 )
 
 // wrap adds special tokens around each text unless they are there already.

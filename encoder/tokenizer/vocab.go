@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"searchd/internal/strictjson"
+	"example.com/searchd/internal/strictjson"
 )
 
 // Limits of what tokenizer.json may hold.

@@ -11,7 +11,7 @@ import (
 	"os"
 	"slices"
 
-	"searchd/client"
+	"example.com/searchd/client"
 )
 
 func main() {

@@ -11,7 +11,7 @@ import (
 	"fmt"
 	"os"
 
-	"searchd/search"
+	"example.com/searchd/search"
 )
 
 // articles are the documents: any JSON objects do.

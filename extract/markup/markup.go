@@ -9,7 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"searchd/extract/content"
+	"example.com/searchd/extract/content"
 )
 
 // markups remove the markup of texts by extension. Line ends are LF.

@@ -4,7 +4,7 @@ import (
 	"regexp"
 	"strings"
 
-	"searchd/extract/content"
+	"example.com/searchd/extract/content"
 
 	"golang.org/x/text/unicode/norm"
 )

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"searchd/extract/content"
+	"example.com/searchd/extract/content"
 )
 
 // canvasNode is a card of an Obsidian canvas (jsoncanvas.org), or a group, a frame around cards.

@@ -13,7 +13,7 @@ import (
 
 	toml "github.com/pelletier/go-toml/v2"
 
-	"searchd/extract/content"
+	"example.com/searchd/extract/content"
 
 	"go.yaml.in/yaml/v3"
 )

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"searchd/extract/content"
+	"example.com/searchd/extract/content"
 )
 
 // notebookReader reads the cells of a Jupyter notebook one by one. Up to version 3 of the format

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
-	"searchd/extract/content"
-	"searchd/extract/web"
+	"example.com/searchd/extract/content"
+	"example.com/searchd/extract/web"
 
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"

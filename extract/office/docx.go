@@ -10,7 +10,7 @@ import (
 	"strings"
 	"unicode"
 
-	"searchd/extract/content"
+	"example.com/searchd/extract/content"
 )
 
 // DOCX reads an Office Open XML document, as Word and others write it.

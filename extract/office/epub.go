@@ -11,8 +11,8 @@ import (
 	"regexp"
 	"strings"
 
-	"searchd/extract/content"
-	"searchd/extract/web"
+	"example.com/searchd/extract/content"
+	"example.com/searchd/extract/web"
 )
 
 // bookDate is a date or a year at the beginning of a string.

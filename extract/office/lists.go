@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"searchd/extract/content"
+	"example.com/searchd/extract/content"
 )
 
 const (

@@ -5,7 +5,7 @@ import (
 	"encoding/xml"
 	"strings"
 
-	"searchd/extract/content"
+	"example.com/searchd/extract/content"
 )
 
 // ODF reads an OpenDocument text, spreadsheet or presentation.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode/utf16"
 
-	"searchd/extract/content"
+	"example.com/searchd/extract/content"
 )
 
 // oleMagic begins a compound file ([MS-CFB]), the container of Outlook messages and old office

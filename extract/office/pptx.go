@@ -4,7 +4,7 @@ import (
 	"encoding/xml"
 	"strings"
 
-	"searchd/extract/content"
+	"example.com/searchd/extract/content"
 )
 
 // PPTX reads the slides of an Office Open XML presentation with their notes.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"searchd/extract/content"
+	"example.com/searchd/extract/content"
 )
 
 // maxShared is the number of shared strings of a workbook.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"searchd/extract/content"
+	"example.com/searchd/extract/content"
 )
 
 const (

@@ -9,9 +9,9 @@ import (
 	"time"
 	"unicode/utf16"
 
-	"searchd/extract/content"
-	"searchd/extract/markup"
-	"searchd/extract/web"
+	"example.com/searchd/extract/content"
+	"example.com/searchd/extract/markup"
+	"example.com/searchd/extract/web"
 )
 
 // Records of BIFF, the format of Excel before 2007 ([MS-XLS]).

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"searchd/extract/content"
+	"example.com/searchd/extract/content"
 )
 
 // XLSX reads an Office Open XML workbook: a line for each row, under the names of the sheets.

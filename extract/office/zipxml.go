@@ -19,7 +19,7 @@ import (
 
 	"golang.org/x/net/html/charset"
 
-	"searchd/extract/content"
+	"example.com/searchd/extract/content"
 )
 
 // maxMembers is the number of members of the largest document.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode"
 
-	"searchd/extract"
+	"example.com/searchd/extract"
 )
 
 const (

@@ -9,8 +9,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"searchd/extract"
-	"searchd/extract/content"
+	"example.com/searchd/extract"
+	"example.com/searchd/extract/content"
 )
 
 // document is the state of reading a file.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/klippa-app/go-pdfium"
 
-	"searchd/extract"
+	"example.com/searchd/extract"
 )
 
 // Reader reads PDF files. The zero value of each field is its default. It is safe for concurrent

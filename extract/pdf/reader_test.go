@@ -13,7 +13,7 @@ import (
 	"time"
 	"unicode/utf16"
 
-	"searchd/extract"
+	"example.com/searchd/extract"
 )
 
 // show is a stream that shows each text with its lower left corner at x, y in 10 points of the font

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"searchd/extract/content"
+	"example.com/searchd/extract/content"
 
 	"golang.org/x/net/html/charset"
 	"golang.org/x/text/encoding"

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode"
 
-	"searchd/extract/content"
+	"example.com/searchd/extract/content"
 
 	readability "codeberg.org/readeck/go-readability/v2"
 	"golang.org/x/net/html"

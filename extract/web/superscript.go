@@ -6,7 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"searchd/extract/content"
+	"example.com/searchd/extract/content"
 )
 
 // Superscript is the content of a sup element, whose meaning depends on the text behind it.

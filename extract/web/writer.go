@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"searchd/extract/content"
+	"example.com/searchd/extract/content"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"

@@ -3,7 +3,7 @@ package hnsw
 import (
 	"math/bits"
 
-	"searchd/internal/simd"
+	"example.com/searchd/internal/simd"
 )
 
 // query is what distances are measured from: a vector and, where the graph has codes, its code.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/RoaringBitmap/roaring/v2"
 
-	"searchd/index/hnsw"
+	"example.com/searchd/index/hnsw"
 )
 
 func ExampleGraph_Search() {

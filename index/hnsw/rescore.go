@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"searchd/internal/simd"
+	"example.com/searchd/internal/simd"
 )
 
 // How many of the beam may be measured again in float32 for k results: at 4k, and no fewer than 50,

@@ -11,7 +11,7 @@ import (
 	"runtime"
 	"sync"
 
-	"searchd/internal/simd"
+	"example.com/searchd/internal/simd"
 )
 
 // ReadSnapshot reads what WriteSnapshot wrote. o.Dim, o.Metric and o.M must be those of the graph;

@@ -11,7 +11,7 @@ import (
 	"os"
 	"sync/atomic"
 
-	"searchd/internal/disk"
+	"example.com/searchd/internal/disk"
 )
 
 // Meta identifies a snapshot. The graph does not interpret it.

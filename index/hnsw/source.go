@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"searchd/internal/simd"
+	"example.com/searchd/internal/simd"
 )
 
 // Source holds the vectors of a graph that has only codes in memory. The graph reads the best of a

@@ -12,7 +12,7 @@ import (
 
 	"github.com/RoaringBitmap/roaring/v2"
 
-	"searchd/internal/simd"
+	"example.com/searchd/internal/simd"
 )
 
 // TestSource compares a graph whose vectors lie elsewhere with one that holds them: the same graph,

@@ -8,7 +8,7 @@ import (
 
 	"github.com/RoaringBitmap/roaring/v2"
 
-	"searchd/index/filter"
+	"example.com/searchd/index/filter"
 )
 
 // benchIndex has docs documents of 100 words by Zipf's law, a title of 8, and a number and a

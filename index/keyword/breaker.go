@@ -25,7 +25,7 @@ type breaker struct {
 	}
 }
 
-const asyncErrorCallback = "searchd/index/keyword"
+const asyncErrorCallback = "example.com/searchd/index/keyword"
 
 // registered are the open indexes by folder, which is how the callback names them.
 var registered struct {

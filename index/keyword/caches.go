@@ -4,8 +4,8 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"searchd/index/keyword/analysis"
-	"searchd/internal/cache"
+	"example.com/searchd/index/keyword/analysis"
+	"example.com/searchd/internal/cache"
 )
 
 // Budgets of Caches in bytes.

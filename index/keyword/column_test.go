@@ -11,8 +11,8 @@ import (
 
 	"github.com/RoaringBitmap/roaring/v2"
 
-	"searchd/index/filter"
-	"searchd/internal/cache"
+	"example.com/searchd/index/filter"
+	"example.com/searchd/internal/cache"
 )
 
 // TestColumnsEqualWalks asks the same before there are columns and with them, of a field with

@@ -7,7 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"searchd/index/keyword/analysis"
+	"example.com/searchd/index/keyword/analysis"
 )
 
 // Bounds on joining and splitting words.

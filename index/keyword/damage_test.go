@@ -18,7 +18,7 @@ import (
 	"github.com/blevesearch/bleve/v2/index/scorch"
 	index "github.com/blevesearch/bleve_index_api"
 
-	"searchd/index/keyword/analysis"
+	"example.com/searchd/index/keyword/analysis"
 )
 
 // buildIndex returns a closed index of 300 documents in one segment file: of several, a merge may

@@ -5,8 +5,8 @@ import (
 
 	index "github.com/blevesearch/bleve_index_api"
 
-	"searchd/index/filter"
-	"searchd/index/keyword/analysis"
+	"example.com/searchd/index/filter"
+	"example.com/searchd/index/keyword/analysis"
 )
 
 // Field is a text of a document that can be searched. Fields of one name count as one, with their

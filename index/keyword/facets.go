@@ -11,7 +11,7 @@ import (
 
 	"github.com/RoaringBitmap/roaring/v2"
 
-	"searchd/index/filter"
+	"example.com/searchd/index/filter"
 )
 
 // Bounds of one facet, and of sorting by one field.

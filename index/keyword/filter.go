@@ -7,7 +7,7 @@ import (
 
 	"github.com/RoaringBitmap/roaring/v2"
 
-	"searchd/index/filter"
+	"example.com/searchd/index/filter"
 )
 
 // Among is a [filter.OfID] with the numbers of the documents with one of its ids.

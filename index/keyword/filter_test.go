@@ -13,7 +13,7 @@ import (
 
 	"github.com/RoaringBitmap/roaring/v2"
 
-	"searchd/index/filter"
+	"example.com/searchd/index/filter"
 )
 
 // pool has values of every kind that meet one another's edges.

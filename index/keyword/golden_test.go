@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"searchd/index/keyword/analysis"
+	"example.com/searchd/index/keyword/analysis"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")

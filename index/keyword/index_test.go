@@ -15,8 +15,8 @@ import (
 
 	"github.com/RoaringBitmap/roaring/v2"
 
-	"searchd/index/filter"
-	"searchd/index/keyword/analysis"
+	"example.com/searchd/index/filter"
+	"example.com/searchd/index/keyword/analysis"
 )
 
 func Example() {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/RoaringBitmap/roaring/v2"
 
-	"searchd/internal/cache"
+	"example.com/searchd/internal/cache"
 )
 
 // maxNumbers is the length of a numberList beyond which it is not built.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/RoaringBitmap/roaring/v2"
 
-	"searchd/index/filter"
+	"example.com/searchd/index/filter"
 )
 
 // TestNumbersEqualValues compares the numbers and dates of some documents with those of their

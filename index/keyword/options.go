@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"searchd/index/keyword/analysis"
+	"example.com/searchd/index/keyword/analysis"
 )
 
 // Errors of Open.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/RoaringBitmap/roaring/v2"
 
-	"searchd/index/filter"
+	"example.com/searchd/index/filter"
 )
 
 // first returns the value by which a document is sorted, and the place of its kind; a place behind

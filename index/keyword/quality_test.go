@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"searchd/internal/eval"
+	"example.com/searchd/internal/eval"
 )
 
 // TestQuality measures nDCG@10 on the test collections beside the repository, title and text

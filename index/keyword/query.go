@@ -11,7 +11,7 @@ import (
 	"strings"
 	"sync"
 
-	"searchd/index/keyword/analysis"
+	"example.com/searchd/index/keyword/analysis"
 )
 
 // Bounds on a query.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"searchd/index/keyword/analysis"
+	"example.com/searchd/index/keyword/analysis"
 )
 
 // TermScore is the contribution of a term in one field to the score of a document.

@@ -10,7 +10,7 @@ import (
 	"github.com/RoaringBitmap/roaring/v2"
 	"golang.org/x/text/unicode/norm"
 
-	"searchd/index/keyword/analysis"
+	"example.com/searchd/index/keyword/analysis"
 )
 
 // spelled has for each language words that can be typed composed and decomposed. Every language

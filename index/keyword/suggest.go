@@ -16,7 +16,7 @@ import (
 	segment "github.com/blevesearch/scorch_segment_api/v2"
 	"github.com/blevesearch/vellum/levenshtein"
 
-	"searchd/internal/edits"
+	"example.com/searchd/internal/edits"
 )
 
 // Bounds of Near and Beginning.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/RoaringBitmap/roaring/v2"
 
-	"searchd/internal/edits"
+	"example.com/searchd/internal/edits"
 )
 
 // TestNearTwin: Near finds what a look at all words of all documents finds.

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"searchd/index/keyword/analysis"
+	"example.com/searchd/index/keyword/analysis"
 )
 
 // Bounds on the synonyms of one query. Words beyond them are searched as they are.

@@ -3,7 +3,7 @@ package keyword
 import (
 	"strings"
 
-	"searchd/index/keyword/analysis"
+	"example.com/searchd/index/keyword/analysis"
 )
 
 // Token is a term of a text and the bytes [Start, End) of the text that it stands for. The tokens

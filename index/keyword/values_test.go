@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"searchd/index/filter"
+	"example.com/searchd/index/filter"
 )
 
 // TestManyValueFields filters by fields of which there are more than a segment of bleve takes, and

@@ -7,7 +7,7 @@ import (
 	"math"
 	"slices"
 
-	"searchd/index/filter"
+	"example.com/searchd/index/filter"
 )
 
 // Names of bleve fields. The prefix tells text fields from our own.

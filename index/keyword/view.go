@@ -13,7 +13,7 @@ import (
 	"github.com/blevesearch/bleve/v2/index/scorch"
 	segment "github.com/blevesearch/scorch_segment_api/v2"
 
-	"searchd/internal/cache"
+	"example.com/searchd/internal/cache"
 )
 
 // view is the state of the index that one search sees: bleve's snapshot with what BM25 needs beside

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"sync"
 
-	"searchd/internal/simd"
+	"example.com/searchd/internal/simd"
 )
 
 const (

@@ -1,4 +1,4 @@
-module searchd/internal/clients
+module example.com/searchd/internal/clients
 
 go 1.26.0
 

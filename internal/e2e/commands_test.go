@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"searchd/internal/porttest"
+	"example.com/searchd/internal/porttest"
 )
 
 // expected is a text with the ids and the vector that Hugging Face gives.

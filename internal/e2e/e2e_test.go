@@ -11,7 +11,7 @@ import (
 	"sync"
 	"testing"
 
-	"searchd/extract/pdf"
+	"example.com/searchd/extract/pdf"
 )
 
 // root is the repository's, from here.

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"searchd/api"
-	"searchd/search"
+	"example.com/searchd/api"
+	"example.com/searchd/search"
 )
 
 var example = regexp.MustCompile("(?s)```http\n(GET|POST|PATCH) (\\S+)\n(.*?)```")

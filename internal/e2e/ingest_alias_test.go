@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"searchd/search"
+	"example.com/searchd/search"
 )
 
 // TestIngestIntoAnAlias brings documents into what an alias leads to, and after the alias has

@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"searchd/search"
+	"example.com/searchd/search"
 )
 
 // folder is a folder of files of all kinds, made for a test.

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"searchd/internal/porttest"
+	"example.com/searchd/internal/porttest"
 )
 
 // node is a server over a data folder of its own.

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"unicode"
 
-	"searchd/extract"
+	"example.com/searchd/extract"
 )
 
 const notesDir = "../../testdata/notes"

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"searchd/internal/porttest"
+	"example.com/searchd/internal/porttest"
 )
 
 func read(t *testing.T, path string) string {

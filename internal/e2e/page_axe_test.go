@@ -8,7 +8,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
-	"searchd/internal/longtest"
+	"example.com/searchd/internal/longtest"
 )
 
 // axe finds faults that keep people out: those that it calls serious or critical. AXE_CORE names

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"testing"
 
-	"searchd/internal/longtest"
-	"searchd/search"
+	"example.com/searchd/internal/longtest"
+	"example.com/searchd/search"
 
 	"github.com/chromedp/chromedp"
 )

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"searchd/index/filter"
-	"searchd/internal/longtest"
-	"searchd/search"
+	"example.com/searchd/index/filter"
+	"example.com/searchd/internal/longtest"
+	"example.com/searchd/search"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"

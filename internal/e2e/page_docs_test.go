@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"searchd/api/apitest"
-	"searchd/internal/longtest"
+	"example.com/searchd/api/apitest"
+	"example.com/searchd/internal/longtest"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"

@@ -6,7 +6,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"searchd/internal/longtest"
+	"example.com/searchd/internal/longtest"
 )
 
 // TestPageLatency measures in the browser, on the bundled documents, and prints medians: `go test

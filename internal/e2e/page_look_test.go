@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
-	"searchd/search"
+	"example.com/searchd/search"
 
 	"github.com/chromedp/chromedp"
 )

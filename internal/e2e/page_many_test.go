@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"searchd/index/keyword/analysis"
-	"searchd/internal/longtest"
-	"searchd/search"
+	"example.com/searchd/index/keyword/analysis"
+	"example.com/searchd/internal/longtest"
+	"example.com/searchd/search"
 
 	"github.com/chromedp/chromedp"
 )

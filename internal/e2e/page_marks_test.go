@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"searchd/internal/longtest"
-	"searchd/search"
+	"example.com/searchd/internal/longtest"
+	"example.com/searchd/search"
 
 	"github.com/chromedp/chromedp"
 )

@@ -10,7 +10,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
-	"searchd/internal/longtest"
+	"example.com/searchd/internal/longtest"
 )
 
 // TestPageSettings changes the settings of a collection: at once, with what is wrong beside each,

@@ -9,9 +9,9 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"searchd/api"
-	"searchd/internal/longtest"
-	"searchd/search"
+	"example.com/searchd/api"
+	"example.com/searchd/internal/longtest"
+	"example.com/searchd/search"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"

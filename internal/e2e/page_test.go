@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"searchd/api"
-	"searchd/internal/longtest"
-	"searchd/search"
-	"searchd/search/inference"
+	"example.com/searchd/api"
+	"example.com/searchd/internal/longtest"
+	"example.com/searchd/search"
+	"example.com/searchd/search/inference"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"

@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"testing"
 
-	"searchd/internal/longtest"
-	"searchd/search"
+	"example.com/searchd/internal/longtest"
+	"example.com/searchd/search"
 
 	"github.com/chromedp/chromedp"
 )

@@ -12,8 +12,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"searchd/api"
-	"searchd/internal/longtest"
+	"example.com/searchd/api"
+	"example.com/searchd/internal/longtest"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"

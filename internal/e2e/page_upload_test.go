@@ -16,7 +16,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
-	"searchd/internal/longtest"
+	"example.com/searchd/internal/longtest"
 )
 
 // drop drags files and folders over an element and lets them go there: the browser's own events, as

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"searchd/extract"
-	"searchd/internal/longtest"
+	"example.com/searchd/extract"
+	"example.com/searchd/internal/longtest"
 
 	"github.com/chromedp/chromedp"
 )

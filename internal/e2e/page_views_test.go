@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"searchd/internal/longtest"
-	"searchd/search"
+	"example.com/searchd/internal/longtest"
+	"example.com/searchd/search"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	quality "searchd/internal/eval"
-	"searchd/search"
+	quality "example.com/searchd/internal/eval"
+	"example.com/searchd/search"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")

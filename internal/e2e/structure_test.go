@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"searchd/extract"
-	"searchd/search"
-	"searchd/search/passage"
+	"example.com/searchd/extract"
+	"example.com/searchd/search"
+	"example.com/searchd/search/passage"
 )
 
 // TestStructuredQuestions asks for rows of tables, items of sections and lines of code in 20

@@ -10,8 +10,8 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"searchd/internal/longtest"
-	"searchd/search"
+	"example.com/searchd/internal/longtest"
+	"example.com/searchd/search"
 )
 
 // catalogue is a file of rows, of which the last alone has a text and the one before it nothing but

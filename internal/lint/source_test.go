@@ -17,7 +17,7 @@ import (
 
 const (
 	root   = "../.."
-	module = "searchd"
+	module = "example.com/searchd"
 )
 
 // file is one Go file.

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"searchd/internal/settings"
+	"example.com/searchd/internal/settings"
 )
 
 // WriteAll writes the page of cmd and those of its subcommands into dir, which it makes: searchd.1,

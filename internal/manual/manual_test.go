@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"searchd/internal/manual"
+	"example.com/searchd/internal/manual"
 )
 
 func command() *cobra.Command {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"searchd/internal/settings"
+	"example.com/searchd/internal/settings"
 )
 
 func flags() *pflag.FlagSet {

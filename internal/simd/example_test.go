@@ -3,7 +3,7 @@ package simd_test
 import (
 	"fmt"
 
-	"searchd/internal/simd"
+	"example.com/searchd/internal/simd"
 )
 
 func ExampleMatrix_Mul() {

@@ -10,7 +10,7 @@ package backend
 import (
 	"context"
 
-	"searchd/index/filter"
+	"example.com/searchd/index/filter"
 )
 
 // Backend is a storage engine. All methods are safe for concurrent use; a write that returned is

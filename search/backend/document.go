@@ -3,8 +3,8 @@ package backend
 import (
 	"encoding/json"
 
-	"searchd/search/mapping"
-	"searchd/search/passage"
+	"example.com/searchd/search/mapping"
+	"example.com/searchd/search/passage"
 )
 
 // Config is what a backend needs to know about a collection. It is stored with the collection.

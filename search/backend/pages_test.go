@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"testing"
 
-	"searchd/search/backend"
+	"example.com/searchd/search/backend"
 )
 
 // paged answers at most so many documents at once.

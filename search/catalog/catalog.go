@@ -14,8 +14,8 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
-	"searchd/search/backend"
-	"searchd/search/fault"
+	"example.com/searchd/search/backend"
+	"example.com/searchd/search/fault"
 )
 
 // Catalog says which stored collection a name means. It is safe for concurrent use.

@@ -3,8 +3,8 @@ package embedded
 import (
 	"context"
 
-	"searchd/index/keyword"
-	"searchd/search/backend"
+	"example.com/searchd/index/keyword"
+	"example.com/searchd/search/backend"
 )
 
 // Aggregate counts values over a selection, returns its first documents in an order, and finds

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
-	"searchd/search/backend"
+	"example.com/searchd/search/backend"
 )
 
 // TestTargetRecall changes the beam width of a collection in every way while it serves: the indexes

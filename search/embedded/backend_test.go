@@ -3,8 +3,8 @@ package embedded
 import (
 	"testing"
 
-	"searchd/search/backend"
-	"searchd/search/backend/backendtest"
+	"example.com/searchd/search/backend"
+	"example.com/searchd/search/backend/backendtest"
 )
 
 // TestBackend runs the conformance suite.

@@ -13,8 +13,8 @@ import (
 	"sync"
 	"time"
 
-	"searchd/search/backend"
-	"searchd/store"
+	"example.com/searchd/search/backend"
+	"example.com/searchd/store"
 )
 
 // Creating, changing or dropping a collection holds the lock of its name from beginning to end, and

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"searchd/search/backend"
-	"searchd/search/mapping"
+	"example.com/searchd/search/backend"
+	"example.com/searchd/search/mapping"
 )
 
 func settings(quantize string) backend.Config {

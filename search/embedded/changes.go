@@ -3,8 +3,8 @@ package embedded
 import (
 	"context"
 
-	"searchd/search/backend"
-	"searchd/store"
+	"example.com/searchd/search/backend"
+	"example.com/searchd/store"
 )
 
 // Changes reads the change log of a collection, and keeps it from being trimmed.

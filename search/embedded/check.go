@@ -8,8 +8,8 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"searchd/search/backend"
-	"searchd/store"
+	"example.com/searchd/search/backend"
+	"example.com/searchd/store"
 )
 
 // maxProblems is how many faults of one kind are listed.

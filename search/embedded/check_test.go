@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"searchd/index/keyword"
-	"searchd/search/backend"
-	"searchd/store"
+	"example.com/searchd/index/keyword"
+	"example.com/searchd/search/backend"
+	"example.com/searchd/store"
 )
 
 // openThree returns a backend with three documents in a collection named docs.

@@ -15,12 +15,12 @@ import (
 
 	"github.com/RoaringBitmap/roaring/v2"
 
-	"searchd/index/hnsw"
-	"searchd/index/keyword"
-	"searchd/internal/disk"
-	"searchd/search/backend"
-	"searchd/search/mapping"
-	"searchd/store"
+	"example.com/searchd/index/hnsw"
+	"example.com/searchd/index/keyword"
+	"example.com/searchd/internal/disk"
+	"example.com/searchd/search/backend"
+	"example.com/searchd/search/mapping"
+	"example.com/searchd/store"
 )
 
 // Names in a collection's folder.

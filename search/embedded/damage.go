@@ -9,8 +9,8 @@ import (
 	"slices"
 	"sync"
 
-	"searchd/search/backend"
-	"searchd/store"
+	"example.com/searchd/search/backend"
+	"example.com/searchd/store"
 )
 
 // damage holds the documents of a collection with a damaged value, as far as they are known. Each

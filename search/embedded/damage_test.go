@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"searchd/search/backend"
+	"example.com/searchd/search/backend"
 )
 
 // TestDamagedDocumentIsLeftOut opens a folder of which a collection has one document with a damaged

@@ -8,10 +8,10 @@ import (
 	"fmt"
 	"slices"
 
-	"searchd/index/keyword"
-	"searchd/search/backend"
-	"searchd/search/passage"
-	"searchd/store"
+	"example.com/searchd/index/keyword"
+	"example.com/searchd/search/backend"
+	"example.com/searchd/search/passage"
+	"example.com/searchd/store"
 )
 
 // Apply commits the writes of one call in one transaction and then updates the derived indexes. A

@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"searchd/index/hnsw"
-	"searchd/search/backend"
+	"example.com/searchd/index/hnsw"
+	"example.com/searchd/search/backend"
 )
 
 // TestFoundWhileReplaced replaces documents, some with other vectors and some with the same, while

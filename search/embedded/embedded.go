@@ -27,9 +27,9 @@ import (
 	"sync"
 	"time"
 
-	"searchd/index/keyword"
-	"searchd/search/backend"
-	"searchd/store"
+	"example.com/searchd/index/keyword"
+	"example.com/searchd/search/backend"
+	"example.com/searchd/store"
 )
 
 // Options tunes [Open]. The zero value is the documented default.

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"searchd/search/backend"
-	"searchd/store"
+	"example.com/searchd/search/backend"
+	"example.com/searchd/store"
 )
 
 // TestErrorsOfTheStore holds that each error of the store has a name in package backend, or is

@@ -9,10 +9,10 @@ import (
 
 	"github.com/RoaringBitmap/roaring/v2"
 
-	"searchd/index/filter"
-	"searchd/internal/simd"
-	"searchd/search/backend"
-	"searchd/store"
+	"example.com/searchd/index/filter"
+	"example.com/searchd/internal/simd"
+	"example.com/searchd/search/backend"
+	"example.com/searchd/store"
 )
 
 // Fetch returns what the request asks for of documents and passages.

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"searchd/index/keyword"
-	"searchd/search/mapping"
-	"searchd/search/passage"
+	"example.com/searchd/index/keyword"
+	"example.com/searchd/search/mapping"
+	"example.com/searchd/search/passage"
 )
 
 // wordsPrefix begins the names of [mapping.Parts].Words in the keyword index. A field can be text

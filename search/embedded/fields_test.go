@@ -7,9 +7,9 @@ import (
 	"slices"
 	"testing"
 
-	"searchd/index/keyword"
-	"searchd/search/backend"
-	"searchd/search/passage"
+	"example.com/searchd/index/keyword"
+	"example.com/searchd/search/backend"
+	"example.com/searchd/search/passage"
 )
 
 // TestAsideInEveryWay puts a document with a field that nobody declared into each way to the

@@ -12,8 +12,8 @@ import (
 	"syscall"
 	"testing"
 
-	"searchd/index/keyword"
-	"searchd/search/backend"
+	"example.com/searchd/index/keyword"
+	"example.com/searchd/search/backend"
 )
 
 // alone runs a test in a process of its own, since withoutRoom is for all of it, and reports

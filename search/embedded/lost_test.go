@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"searchd/search/backend"
-	"searchd/store"
+	"example.com/searchd/search/backend"
+	"example.com/searchd/store"
 )
 
 // TestLostStore takes the store out of a folder: nothing is made in its place and nothing else is

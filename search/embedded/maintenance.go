@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"searchd/internal/disk"
-	"searchd/store"
+	"example.com/searchd/internal/disk"
+	"example.com/searchd/store"
 )
 
 // Backup writes the store as it is now; reads and writes go on. It leaves out the derived indexes,

@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"testing"
 
-	"searchd/search/backend"
+	"example.com/searchd/search/backend"
 )
 
 // TestNobodyElseReads: what a data folder holds is for its owner alone, whatever the umask; an

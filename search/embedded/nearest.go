@@ -8,10 +8,10 @@ import (
 
 	"github.com/RoaringBitmap/roaring/v2"
 
-	"searchd/index/hnsw"
-	"searchd/internal/simd"
-	"searchd/search/backend"
-	"searchd/store"
+	"example.com/searchd/index/hnsw"
+	"example.com/searchd/internal/simd"
+	"example.com/searchd/search/backend"
+	"example.com/searchd/store"
 )
 
 // RetrieveVectors returns the passages nearest to a vector, or without one a sample of all

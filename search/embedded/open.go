@@ -9,10 +9,10 @@ import (
 	"slices"
 	"syscall"
 
-	"searchd/index/hnsw"
-	"searchd/index/keyword"
-	"searchd/search/mapping"
-	"searchd/store"
+	"example.com/searchd/index/hnsw"
+	"example.com/searchd/index/keyword"
+	"example.com/searchd/search/mapping"
+	"example.com/searchd/store"
 )
 
 // graphOptions returns the collection's settings as the graph takes them.

@@ -9,10 +9,10 @@ import (
 	"strings"
 	"testing"
 
-	"searchd/index/hnsw"
-	"searchd/search/backend"
-	"searchd/search/mapping"
-	"searchd/store"
+	"example.com/searchd/index/hnsw"
+	"example.com/searchd/search/backend"
+	"example.com/searchd/search/mapping"
+	"example.com/searchd/store"
 )
 
 // refused is a document that the mapping refuses now, and that the store may hold of a time when

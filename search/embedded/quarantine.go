@@ -8,9 +8,9 @@ import (
 	"syscall"
 	"time"
 
-	"searchd/index/keyword"
-	"searchd/search/backend"
-	"searchd/store"
+	"example.com/searchd/index/keyword"
+	"example.com/searchd/search/backend"
+	"example.com/searchd/store"
 )
 
 // quarantined is a collection that cannot be opened: a stored value that it needs is damaged, or

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"searchd/search/backend"
-	"searchd/store"
+	"example.com/searchd/search/backend"
+	"example.com/searchd/store"
 )
 
 // damagedFolder returns a data folder with the collections good and bad, of which bad has one value

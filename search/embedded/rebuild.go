@@ -8,9 +8,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"searchd/index/keyword"
-	"searchd/search/backend"
-	"searchd/store"
+	"example.com/searchd/index/keyword"
+	"example.com/searchd/search/backend"
+	"example.com/searchd/store"
 )
 
 // A derived index that lacks much is filled in the background. Meanwhile vector searches are exact,

@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"searchd/index/keyword"
-	"searchd/search/backend"
+	"example.com/searchd/index/keyword"
+	"example.com/searchd/search/backend"
 )
 
 // library is a data folder with documents in a collection named docs, and a copy of what is in it.

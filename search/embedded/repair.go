@@ -8,8 +8,8 @@ import (
 
 	"github.com/RoaringBitmap/roaring/v2"
 
-	"searchd/index/keyword"
-	"searchd/store"
+	"example.com/searchd/index/keyword"
+	"example.com/searchd/store"
 )
 
 // A keyword index that could not write, as when the disk is full, takes no more changes until it is

@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
-	"searchd/index/filter"
-	"searchd/index/keyword"
-	"searchd/search/backend"
+	"example.com/searchd/index/filter"
+	"example.com/searchd/index/keyword"
+	"example.com/searchd/search/backend"
 )
 
 // breakKeyword takes the folder of the keyword index away until giveBack is called, and writes

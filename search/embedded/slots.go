@@ -6,8 +6,8 @@ import (
 
 	"github.com/RoaringBitmap/roaring/v2"
 
-	"searchd/index/hnsw"
-	"searchd/store"
+	"example.com/searchd/index/hnsw"
+	"example.com/searchd/store"
 )
 
 // slotTable maps slots to documents and documents, also those without passages, to slots. The store

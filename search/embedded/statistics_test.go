@@ -7,8 +7,8 @@ import (
 	"maps"
 	"testing"
 
-	"searchd/index/keyword"
-	"searchd/search/backend"
+	"example.com/searchd/index/keyword"
+	"example.com/searchd/search/backend"
 )
 
 // TestStatisticsOfParts: two backends with a part of the documents each score them as one backend

@@ -5,8 +5,8 @@ import (
 	"sync"
 	"time"
 
-	"searchd/index/hnsw"
-	"searchd/search/backend"
+	"example.com/searchd/index/hnsw"
+	"example.com/searchd/search/backend"
 )
 
 // A probe of the graph scans vectors: there is at most one per minute, and probes take no more than

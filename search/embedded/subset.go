@@ -11,10 +11,10 @@ import (
 
 	"github.com/RoaringBitmap/roaring/v2"
 
-	"searchd/index/filter"
-	"searchd/index/keyword"
-	"searchd/search/backend"
-	"searchd/store"
+	"example.com/searchd/index/filter"
+	"example.com/searchd/index/keyword"
+	"example.com/searchd/search/backend"
+	"example.com/searchd/store"
 )
 
 // Limits on reading texts for phrases: about a second of one core.

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"testing"
 
-	"searchd/index/keyword"
-	"searchd/search/backend"
+	"example.com/searchd/index/keyword"
+	"example.com/searchd/search/backend"
 )
 
 // TestPhraseBounds reads fewer texts than have all words of a phrase: the best are read, and what

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 
-	"searchd/search/backend"
-	"searchd/store"
+	"example.com/searchd/search/backend"
+	"example.com/searchd/store"
 )
 
 // Values returns the values whose keys begin with a prefix.

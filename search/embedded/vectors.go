@@ -6,9 +6,9 @@ import (
 	"slices"
 	"sync"
 
-	"searchd/index/hnsw"
-	"searchd/search/backend"
-	"searchd/store"
+	"example.com/searchd/index/hnsw"
+	"example.com/searchd/search/backend"
+	"example.com/searchd/store"
 )
 
 // storedVectors reads the vectors of a collection from the store, and those that a commit is

@@ -7,10 +7,10 @@ import (
 
 	"github.com/RoaringBitmap/roaring/v2"
 
-	"searchd/index/keyword"
-	"searchd/search/backend"
-	"searchd/search/mapping"
-	"searchd/store"
+	"example.com/searchd/index/keyword"
+	"example.com/searchd/search/backend"
+	"example.com/searchd/search/mapping"
+	"example.com/searchd/store"
 )
 
 // documentsOf returns the documents of a selection, which the caller must not change; nil for all.

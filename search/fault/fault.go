@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"strings"
 
-	"searchd/search/backend"
-	"searchd/search/mapping"
+	"example.com/searchd/search/backend"
+	"example.com/searchd/search/mapping"
 )
 
 // Kinds of errors, matched with errors.Is.

@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"searchd/index/keyword"
-	"searchd/search/backend"
-	"searchd/search/mapping"
+	"example.com/searchd/index/keyword"
+	"example.com/searchd/search/backend"
+	"example.com/searchd/search/mapping"
 )
 
 // choiceBytes of a document's passages that lie behind the first analysedBytes of their fields are

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"searchd/index/keyword"
-	"searchd/search/backend"
-	"searchd/search/mapping"
-	"searchd/search/passage"
+	"example.com/searchd/index/keyword"
+	"example.com/searchd/search/backend"
+	"example.com/searchd/search/mapping"
+	"example.com/searchd/search/passage"
 )
 
 // countingAnalyzer counts the bytes that it analyzes.

@@ -10,11 +10,11 @@ import (
 	"strings"
 	"unicode"
 
-	"searchd/index/keyword"
-	"searchd/search/backend"
-	"searchd/search/mapping"
-	"searchd/search/passage"
-	"searchd/search/querytext"
+	"example.com/searchd/index/keyword"
+	"example.com/searchd/search/backend"
+	"example.com/searchd/search/mapping"
+	"example.com/searchd/search/passage"
+	"example.com/searchd/search/querytext"
 )
 
 // Bounds of highlighting.

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"searchd/index/keyword"
-	"searchd/search/backend"
-	"searchd/search/passage"
+	"example.com/searchd/index/keyword"
+	"example.com/searchd/search/backend"
+	"example.com/searchd/search/passage"
 )
 
 // TestPassageOfField: what is marked of a passage is what the analysis of the passage alone would

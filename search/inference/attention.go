@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"math"
 
-	"searchd/encoder"
-	"searchd/encoder/tokenizer"
-	"searchd/search/fault"
+	"example.com/searchd/encoder"
+	"example.com/searchd/encoder/tokenizer"
+	"example.com/searchd/search/fault"
 )
 
 // MaxAttentionTokens is where [Service.Attention] cuts a text: the weights grow with the square of

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"searchd/index/maxsim"
-	"searchd/search/passage"
+	"example.com/searchd/index/maxsim"
+	"example.com/searchd/search/passage"
 )
 
 // textCache keeps the unit vectors of texts, nil for one without a direction.

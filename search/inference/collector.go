@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"searchd/search/fault"
+	"example.com/searchd/search/fault"
 )
 
 // collector gathers the texts of requests that come at the same time into batches, since a batch of

@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"searchd/encoder"
-	"searchd/models"
+	"example.com/searchd/encoder"
+	"example.com/searchd/models"
 )
 
 // BenchmarkConcurrentQueries compares 32 clients that each embed one short text at a time, through

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"searchd/models"
-	"searchd/search/fault"
+	"example.com/searchd/models"
+	"example.com/searchd/search/fault"
 )
 
 // slowEmbedder gives each text a vector of its own, and each call its number; calls wait until they

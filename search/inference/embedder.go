@@ -12,11 +12,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"searchd/encoder"
-	"searchd/encoder/tokenizer"
-	"searchd/index/maxsim"
-	"searchd/models"
-	"searchd/search/fault"
+	"example.com/searchd/encoder"
+	"example.com/searchd/encoder/tokenizer"
+	"example.com/searchd/index/maxsim"
+	"example.com/searchd/models"
+	"example.com/searchd/search/fault"
 )
 
 // Embedder turns texts into vectors. Implementations are safe for concurrent use.

@@ -1,6 +1,6 @@
 package inference
 
-import "searchd/index/maxsim"
+import "example.com/searchd/index/maxsim"
 
 // Matcher is an [Embedder] whose checkpoint can compare texts token by token, too.
 type Matcher interface {

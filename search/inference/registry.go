@@ -8,9 +8,9 @@ import (
 	"strings"
 	"sync"
 
-	"searchd/encoder"
-	"searchd/models"
-	"searchd/search/fault"
+	"example.com/searchd/encoder"
+	"example.com/searchd/models"
+	"example.com/searchd/search/fault"
 )
 
 // Encoding is a checkpoint at work: with the queue of its requests and what it made of recent

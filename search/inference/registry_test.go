@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"searchd/search/fault"
+	"example.com/searchd/search/fault"
 )
 
 // TestEncodingsForget: why a checkpoint could not be loaded is kept as long as a collection needs

@@ -7,9 +7,9 @@ import (
 	"math"
 	"time"
 
-	"searchd/encoder"
-	"searchd/models"
-	"searchd/search/fault"
+	"example.com/searchd/encoder"
+	"example.com/searchd/models"
+	"example.com/searchd/search/fault"
 )
 
 // Reranker judges how well a text answers a query, reading both together. Implementations are safe

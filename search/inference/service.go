@@ -12,9 +12,9 @@ import (
 	"slices"
 	"time"
 
-	"searchd/encoder"
-	"searchd/models"
-	"searchd/search/fault"
+	"example.com/searchd/encoder"
+	"example.com/searchd/models"
+	"example.com/searchd/search/fault"
 )
 
 // Service answers requests for vectors, tokens, scores and the like, besides those of searches and

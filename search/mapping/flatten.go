@@ -9,7 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"searchd/index/filter"
+	"example.com/searchd/index/filter"
 )
 
 // flattener collects the values of a document under dotted names.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"searchd/index/filter"
+	"example.com/searchd/index/filter"
 )
 
 func TestSplit(t *testing.T) {

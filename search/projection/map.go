@@ -10,11 +10,11 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"searchd/internal/simd"
-	"searchd/search/backend"
-	"searchd/search/fault"
-	"searchd/search/mapping"
-	"searchd/search/passage"
+	"example.com/searchd/internal/simd"
+	"example.com/searchd/search/backend"
+	"example.com/searchd/search/fault"
+	"example.com/searchd/search/mapping"
+	"example.com/searchd/search/passage"
 )
 
 const (

@@ -3,8 +3,8 @@ package query
 import (
 	"bytes"
 	"encoding/json"
-	"searchd/index/filter"
-	"searchd/search/fault"
+	"example.com/searchd/index/filter"
+	"example.com/searchd/search/fault"
 )
 
 // Facet asks how the values of a filterable field are spread over the documents found. In JSON it

@@ -2,8 +2,8 @@ package query
 
 import (
 	"encoding/json"
-	"searchd/search/fusion"
-	"searchd/search/querytext"
+	"example.com/searchd/search/fusion"
+	"example.com/searchd/search/querytext"
 )
 
 // Text is a parsed query.

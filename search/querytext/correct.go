@@ -9,11 +9,11 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"searchd/index/keyword"
-	"searchd/internal/edits"
-	"searchd/search/backend"
-	"searchd/search/mapping"
-	"searchd/search/passage"
+	"example.com/searchd/index/keyword"
+	"example.com/searchd/internal/edits"
+	"example.com/searchd/search/backend"
+	"example.com/searchd/search/mapping"
+	"example.com/searchd/search/passage"
 )
 
 // Respelling is a word of a query that was read as another: a misspelled one, or the last one of a

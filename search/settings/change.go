@@ -11,10 +11,10 @@ import (
 	"slices"
 	"strings"
 
-	"searchd/index/hnsw"
-	"searchd/search/backend"
-	"searchd/search/fault"
-	"searchd/search/mapping"
+	"example.com/searchd/index/hnsw"
+	"example.com/searchd/search/backend"
+	"example.com/searchd/search/fault"
+	"example.com/searchd/search/mapping"
 )
 
 // Change is a change of the settings of a collection in place. While it holds documents these can

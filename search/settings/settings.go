@@ -7,12 +7,12 @@ import (
 	"maps"
 	"strings"
 
-	"searchd/index/hnsw"
-	"searchd/index/keyword"
-	"searchd/index/keyword/analysis"
-	"searchd/search/backend"
-	"searchd/search/fault"
-	"searchd/search/mapping"
+	"example.com/searchd/index/hnsw"
+	"example.com/searchd/index/keyword"
+	"example.com/searchd/index/keyword/analysis"
+	"example.com/searchd/search/backend"
+	"example.com/searchd/search/fault"
+	"example.com/searchd/search/mapping"
 )
 
 // Bounds of settings.

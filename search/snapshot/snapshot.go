@@ -13,8 +13,8 @@ import (
 	"strings"
 	"time"
 
-	"searchd/internal/disk"
-	"searchd/search/fault"
+	"example.com/searchd/internal/disk"
+	"example.com/searchd/search/fault"
 )
 
 // Errors of a [Folder].

@@ -11,8 +11,8 @@ import (
 	"sync"
 	"time"
 
-	"searchd/search/backend"
-	"searchd/search/fault"
+	"example.com/searchd/search/backend"
+	"example.com/searchd/search/fault"
 )
 
 const (

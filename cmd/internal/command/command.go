@@ -16,9 +16,9 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
-	"searchd/internal/heap"
-	"searchd/internal/settings"
-	"searchd/internal/terminal"
+	"example.com/searchd/internal/heap"
+	"example.com/searchd/internal/settings"
+	"example.com/searchd/internal/terminal"
 )
 
 // ErrSome ends a program with exit code 1: some items failed, and they have been reported. Every

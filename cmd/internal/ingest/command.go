@@ -17,15 +17,15 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"searchd/cmd/internal/command"
-	"searchd/cmd/internal/progress"
-	"searchd/extract"
-	"searchd/extract/ocr"
-	"searchd/extract/pdf"
-	"searchd/internal/manual"
-	"searchd/internal/settings"
-	"searchd/internal/terminal"
-	"searchd/internal/version"
+	"example.com/searchd/cmd/internal/command"
+	"example.com/searchd/cmd/internal/progress"
+	"example.com/searchd/extract"
+	"example.com/searchd/extract/ocr"
+	"example.com/searchd/extract/pdf"
+	"example.com/searchd/internal/manual"
+	"example.com/searchd/internal/settings"
+	"example.com/searchd/internal/terminal"
+	"example.com/searchd/internal/version"
 )
 
 // flags of the command.

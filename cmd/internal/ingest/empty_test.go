@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"searchd/extract"
+	"example.com/searchd/extract"
 )
 
 // A file of nothing but white space is no failure, and one that was emptied is like one that is

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"slices"
 
-	"searchd/extract"
+	"example.com/searchd/extract"
 )
 
 // finish counts a file that was read to its end and enters it in the journal.

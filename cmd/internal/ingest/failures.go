@@ -14,8 +14,8 @@ import (
 	"slices"
 	"strings"
 
-	"searchd/extract"
-	"searchd/internal/terminal"
+	"example.com/searchd/extract"
+	"example.com/searchd/internal/terminal"
 )
 
 // failures reports items that failed: the first few on standard error, all of them in a file of

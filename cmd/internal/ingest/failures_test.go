@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"searchd/extract"
+	"example.com/searchd/extract"
 )
 
 // A run that begins while another goes on keeps its failures; the next one after both begins with

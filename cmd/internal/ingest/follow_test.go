@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"searchd/extract"
+	"example.com/searchd/extract"
 )
 
 // sharedShelf is a shelf for several goroutines.

@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"searchd/internal/disk"
+	"example.com/searchd/internal/disk"
 )
 
 // journal remembers, for one collection, the documents of each file, so that a later run can skip

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"searchd/extract"
-	"searchd/index/keyword/analysis"
+	"example.com/searchd/extract"
+	"example.com/searchd/index/keyword/analysis"
 )
 
 // autoLanguage is the value of --language that takes the language of the texts.

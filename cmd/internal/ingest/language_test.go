@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"searchd/cmd/internal/command"
-	"searchd/models"
-	"searchd/search"
+	"example.com/searchd/cmd/internal/command"
+	"example.com/searchd/models"
+	"example.com/searchd/search"
 )
 
 func TestLanguage(t *testing.T) {

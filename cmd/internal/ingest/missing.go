@@ -10,8 +10,8 @@ import (
 	"slices"
 	"syscall"
 
-	"searchd/extract"
-	"searchd/internal/terminal"
+	"example.com/searchd/extract"
+	"example.com/searchd/internal/terminal"
 )
 
 // removeBatch is how many documents are deleted at once.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 
-	"searchd/extract"
+	"example.com/searchd/extract"
 )
 
 // notified gets changes from the operating system, folder by folder.

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"searchd/cmd/internal/command"
-	"searchd/extract/content"
+	"example.com/searchd/cmd/internal/command"
+	"example.com/searchd/extract/content"
 )
 
 // fakeTesseract puts a program into PATH that reads "hello from a scan" in every picture.

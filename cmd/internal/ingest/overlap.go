@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"searchd/extract"
+	"example.com/searchd/extract"
 )
 
 // takeover is new ids of a file of which the collection had documents before, maybe those of other

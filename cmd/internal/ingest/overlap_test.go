@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"searchd/extract"
+	"example.com/searchd/extract"
 )
 
 // shelf is a sink that keeps the text of each document.

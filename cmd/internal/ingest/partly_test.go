@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"searchd/extract"
+	"example.com/searchd/extract"
 )
 
 // A file of which not all can be read, with more failures than are kept, is read again each time,

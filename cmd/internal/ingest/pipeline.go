@@ -12,10 +12,10 @@ import (
 	"sync"
 	"time"
 
-	"searchd/cmd/internal/progress"
-	"searchd/extract"
-	"searchd/extract/content"
-	"searchd/internal/lines"
+	"example.com/searchd/cmd/internal/progress"
+	"example.com/searchd/extract"
+	"example.com/searchd/extract/content"
+	"example.com/searchd/internal/lines"
 )
 
 // Bounds of one batch.

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"searchd/extract"
+	"example.com/searchd/extract"
 )
 
 // memory is a sink that keeps ids in the order in which they came.

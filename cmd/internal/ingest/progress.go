@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"searchd/cmd/internal/progress"
-	"searchd/extract"
+	"example.com/searchd/cmd/internal/progress"
+	"example.com/searchd/extract"
 )
 
 // filesProgress is how far a run is.

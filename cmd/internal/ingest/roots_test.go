@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"searchd/extract"
+	"example.com/searchd/extract"
 )
 
 // A file has one document, whatever path names it in later runs.

@@ -10,14 +10,14 @@ import (
 	"sync"
 	"time"
 
-	"searchd/client"
-	"searchd/cmd/internal/command"
-	"searchd/cmd/internal/progress"
-	"searchd/extract"
-	"searchd/search"
-	"searchd/search/mapping"
-	"searchd/search/passage"
-	"searchd/store"
+	"example.com/searchd/client"
+	"example.com/searchd/cmd/internal/command"
+	"example.com/searchd/cmd/internal/progress"
+	"example.com/searchd/extract"
+	"example.com/searchd/search"
+	"example.com/searchd/search/mapping"
+	"example.com/searchd/search/passage"
+	"example.com/searchd/store"
 )
 
 // textField is the field that the blocks of a document belong to.

@@ -4,7 +4,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"searchd/extract"
+	"example.com/searchd/extract"
 )
 
 // The journal of a server lies in the user's folder for settings. A run over a folder above it does

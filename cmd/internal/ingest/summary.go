@@ -11,7 +11,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"searchd/extract"
+	"example.com/searchd/extract"
 )
 
 // counts is the content of the summary.

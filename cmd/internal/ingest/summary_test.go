@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"searchd/api"
-	"searchd/cmd/internal/command"
-	"searchd/extract"
-	"searchd/search"
+	"example.com/searchd/api"
+	"example.com/searchd/cmd/internal/command"
+	"example.com/searchd/extract"
+	"example.com/searchd/search"
 )
 
 // The summary says what was skipped and why, also after a dry run.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"searchd/index/keyword"
+	"example.com/searchd/index/keyword"
 )
 
 // readSynonyms returns the rules of --synonyms: the lines of a file that are neither empty nor

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"searchd/search"
+	"example.com/searchd/search"
 )
 
 func TestSynonyms(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"searchd/extract"
+	"example.com/searchd/extract"
 )
 
 // Times of a watch.

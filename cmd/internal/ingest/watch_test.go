@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"searchd/extract"
+	"example.com/searchd/extract"
 )
 
 // restorable is a sink whose collection can be put back to what it once was, while somebody else

@@ -11,7 +11,7 @@ import (
 
 	"github.com/schollz/progressbar/v3"
 
-	"searchd/cmd/internal/command"
+	"example.com/searchd/cmd/internal/command"
 )
 
 // Interval is the time between two lines.

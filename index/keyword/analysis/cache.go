@@ -5,7 +5,7 @@ import (
 	"iter"
 	"sync/atomic"
 
-	"searchd/internal/cache"
+	"example.com/searchd/internal/cache"
 )
 
 // chunk is the result of analysing a run of characters between white space. A few thousand chunks

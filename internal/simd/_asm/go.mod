@@ -1,4 +1,4 @@
-module searchd/internal/simd/_asm
+module example.com/searchd/internal/simd/_asm
 
 go 1.26.0
 

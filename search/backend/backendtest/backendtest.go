@@ -13,9 +13,9 @@ import (
 	"strings"
 	"testing"
 
-	"searchd/index/keyword"
-	"searchd/search/backend"
-	"searchd/search/mapping"
+	"example.com/searchd/index/keyword"
+	"example.com/searchd/search/backend"
+	"example.com/searchd/search/mapping"
 )
 
 // Run tests the backends that open returns. Each must be empty and independent of earlier ones; Run

@@ -3,7 +3,7 @@ package backendtest
 import (
 	"context"
 
-	"searchd/search/backend"
+	"example.com/searchd/search/backend"
 )
 
 // Calls adds short forms of the calls that tests make most often.

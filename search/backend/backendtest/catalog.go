@@ -8,9 +8,9 @@ import (
 	"slices"
 	"testing"
 
-	"searchd/index/filter"
-	"searchd/search/backend"
-	"searchd/search/mapping"
+	"example.com/searchd/index/filter"
+	"example.com/searchd/search/backend"
+	"example.com/searchd/search/mapping"
 )
 
 // testCatalog makes, changes and drops collections.

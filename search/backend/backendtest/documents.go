@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"searchd/search/backend"
+	"example.com/searchd/search/backend"
 )
 
 // testWrites writes one document repeatedly and checks the outcome of each write.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"searchd/search/backend"
+	"example.com/searchd/search/backend"
 )
 
 // testTexts reads the texts of passages.

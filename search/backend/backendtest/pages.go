@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"searchd/search/backend"
+	"example.com/searchd/search/backend"
 )
 
 // testPages checks that documents of megabytes come in pages of about backend.PageBytes, each once.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"searchd/index/filter"
-	"searchd/search/backend"
+	"example.com/searchd/index/filter"
+	"example.com/searchd/search/backend"
 )
 
 // valueText returns a value as filters write it.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"searchd/search/backend"
+	"example.com/searchd/search/backend"
 )
 
 // cosine is the reference that backends are compared with.

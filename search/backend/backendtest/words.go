@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"searchd/index/filter"
-	"searchd/search/backend"
+	"example.com/searchd/index/filter"
+	"example.com/searchd/search/backend"
 )
 
 // parse reads a filter, as the engine does.
