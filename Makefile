@@ -5,7 +5,7 @@ DATA ?= data/demo
 GO   ?= go
 export CGO_ENABLED = 0
 
-.PHONY: all build run test race lint bench microbench generate fuzz e2e module release clean
+.PHONY: all build run test race lint bench microbench generate fuzz e2e reliability reliability-long module release clean
 
 all: build
 
@@ -72,6 +72,13 @@ fuzz:
 # The browser tests: they fail, instead of being skipped, where there is no Chromium.
 e2e:
 	E2E_REQUIRE=1 $(GO) test -count=1 ./internal/e2e
+
+# The scoreboard of docs/reliability.md. ROW=4,7 runs these rows alone, SEED=N repeats the random choices of a run.
+reliability:
+	$(GO) run ./internal/reliability $(if $(ROW),--row $(ROW)) $(if $(SEED),--seed $(SEED))
+
+reliability-long:
+	$(GO) run ./internal/reliability --long $(if $(ROW),--row $(ROW)) $(if $(SEED),--seed $(SEED))
 
 # Gives the module another path, so that other modules can require it: make module PATH=example.com/me/searchd
 # (The variable hides the shell's PATH, which the recipe takes from the system again.)
