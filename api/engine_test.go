@@ -139,7 +139,7 @@ func TestWarningsOfFields(t *testing.T) {
 	f := overTwoDocuments(t)
 	var res search.Response
 	f.do("GET", "/v1/collections/docs/search?q=oil&filter=lnag+%3D+'en'", "").want(200, &res)
-	if len(res.Warnings) != 1 || res.Warnings[0] != `filter: no document has a field "lnag"` {
+	if len(res.Warnings) != 1 || res.Warnings[0] != `filter: no document has a field "lnag"; the nearest name is "lang"` {
 		t.Errorf("warnings: %q", res.Warnings)
 	}
 	f.do("POST", "/v1/collections/docs/search/batch", `{"searches":[{"q":"oil","group":"lnag"}]}`).want(200, nil)

@@ -8,11 +8,9 @@ import (
 	"fmt"
 	"io"
 	"reflect"
-	"slices"
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"example.com/searchd/internal/edits"
 	"example.com/searchd/search"
@@ -252,36 +250,8 @@ func membersOf(t reflect.Type) *members {
 
 // instead suggests the nearest of the known names for one that is unknown, or lists all of them.
 func instead(name string, known []string) string {
-	if near := nearest(name, known); near != "" {
+	if near := edits.Nearest(name, known); near != "" {
 		return fmt.Sprintf("the nearest name is %q", near)
 	}
 	return "allowed: " + cmp.Or(strings.Join(known, ", "), "none")
-}
-
-// nearest returns the known name that differs in case and at most a third of the letters; else the
-// longest one that name begins with, or the first that begins with it; else "".
-func nearest(name string, known []string) string {
-	if len(name) > 64 {
-		return ""
-	}
-	letters := strings.NewReplacer("_", "", "-", "")
-	lower := strings.ToLower(name)
-	best, least := "", max(1, utf8.RuneCountInString(lower)/3)+1
-	for _, k := range known {
-		if d := edits.Between(letters.Replace(lower), letters.Replace(k)); d < least && d < len(k) {
-			best, least = k, d
-		}
-	}
-	if best != "" {
-		return best
-	}
-	for _, k := range known {
-		if strings.HasPrefix(lower, k) && len(k) > len(best) {
-			best = k
-		}
-	}
-	if i := slices.IndexFunc(known, func(k string) bool { return strings.HasPrefix(k, lower) }); best == "" && len(lower) > 1 && i >= 0 {
-		return known[i]
-	}
-	return best
 }

@@ -29,9 +29,9 @@ const searchText = `Searches a collection by meaning and by words, and returns t
 
 const similarText = `Finds documents that are near in meaning to a document that you have the id of. The document itself is not among them.`
 
-const filterText = `Which documents may be found. Conditions on fields: = != < <= > >=, IN ['a', 'b'], EXISTS, joined with AND, OR, NOT and parentheses. ` +
+const filterText = `Which documents may be found. Conditions on fields: = != < <= > >=, IN ['a', 'b'], EXISTS, CONTAINS 'part', STARTS WITH 'part', joined with AND, OR, NOT and parentheses. ` +
 	`Strings stand in single quotes, a quote in one is doubled ('it''s'); numbers, true and false stand bare; dates are strings: '2024-05-01'. ` +
-	`A nested field is object.member; a field with other characters stands in backquotes. Conditions compare whole values, not words in a text. ` +
+	`A nested field is object.member; a field with other characters stands in backquotes. Conditions other than CONTAINS and STARTS WITH compare whole values. ` +
 	`Example: lang = 'en' AND year >= 2020 AND NOT draft = true. list_collections shows fields.`
 
 var collectionArgument = object{"type": "string", "description": "The collection; may be left out where there is only one. list_collections shows them."}

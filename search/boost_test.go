@@ -346,7 +346,7 @@ func TestBoostErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{`boosts: no document found has a date in "year", but other values`, `boosts: no document has a field "yaer"`, `boosts: no document has a field "kidn"`}
+	want := []string{`boosts: no document found has a date in "year", but other values`, `boosts: no document has a field "yaer"; the nearest name is "year"`, `boosts: no document has a field "kidn"`}
 	if !slices.Equal(r.Warnings, want) || r.Hits[0].Explain.Boost.Factor != 3 {
 		t.Errorf("warnings %q, want %q; %+v", r.Warnings, want, r.Hits[0].Explain.Boost)
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"example.com/searchd/index/filter"
+	"example.com/searchd/internal/edits"
 	"example.com/searchd/search/backend"
 	"example.com/searchd/search/fault"
 	"example.com/searchd/search/mapping"
@@ -104,19 +105,55 @@ func aboutID(name string) string {
 	return "; the id of a document is none of its fields, and a filter knows it by =, != and IN alone"
 }
 
+// sampleFields is the number of documents whose fields are suggested for unknown ones.
+const sampleFields = 50
+
+// someFields returns the names of the fields of the first documents that have values, and of those
+// that are searched, sorted.
+func (e *Engine) someFields(ctx context.Context, collection string, m mapping.Mapping) (values, texts []string, err error) {
+	page, err := e.backend.List(ctx, backend.ListRequest{Collection: collection, Limit: sampleFields})
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, doc := range page.Documents {
+		parts, err := m.SplitStored(doc.Fields)
+		if err != nil {
+			continue // it cannot be searched either
+		}
+		for name := range parts.Values {
+			values = append(values, name)
+		}
+		for _, f := range slices.Concat(parts.Text, parts.Words) {
+			texts = append(texts, f.Name)
+		}
+	}
+	slices.Sort(values)
+	slices.Sort(texts)
+	return slices.Compact(values), slices.Compact(texts), nil
+}
+
 // warnings says which fields of the query no document has, unless the index is being filled.
 func (s *search) warnings(ctx context.Context) ([]string, error) {
 	none, partial, err := s.engine.lacking(ctx, s.collection, undeclared(s.record.Settings.Fields, s.plan.uses()))
-	if err != nil || partial {
+	if err != nil || partial || len(none) == 0 {
 		return s.notes, err
 	}
 	out := s.notes
+	values, texts, err := s.engine.someFields(ctx, s.collection, s.record.Settings.Fields)
+	if err != nil {
+		return nil, err
+	}
 	for _, u := range none {
+		known := values
 		kind := "field"
 		if u.at == "fields" {
-			kind = "text field"
+			kind, known = "text field", texts
 		}
-		out = append(out, fmt.Sprintf("%s: no document has a %s %s", u.at, kind, fault.Quote(u.name))+aboutID(u.name))
+		note := fmt.Sprintf("%s: no document has a %s %s", u.at, kind, fault.Quote(u.name)) + aboutID(u.name)
+		if near := edits.Nearest(u.name, known); near != "" && aboutID(u.name) == "" {
+			note += "; the nearest name is " + fault.Quote(near)
+		}
+		out = append(out, note)
 	}
 	return out, nil
 }

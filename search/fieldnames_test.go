@@ -70,8 +70,8 @@ func TestUnknownFieldsAreToldOf(t *testing.T) {
 	}{
 		{search.Query{Filter: "status = 'new' AND later > 1 AND `meta.n` = 1", Sort: []search.SortKey{{Field: "status"}, {Field: "_score"}}, Group: "later",
 			Facets: []search.Facet{{Field: "later"}, {Field: "text"}}, Fields: search.Fields{"text", "note^2", "status"}}, nil},
-		{search.Query{Filter: "stauts != 'new' AND (gone = 1 OR NOT stauts EXISTS)"}, []string{`filter: no document has a field "stauts"`, `filter: no document has a field "gone"`}},
-		{search.Query{Filter: "meta EXISTS"}, []string{`filter: no document has a field "meta"`}},
+		{search.Query{Filter: "stauts != 'new' AND (gone = 1 OR NOT stauts EXISTS)"}, []string{`filter: no document has a field "stauts"; the nearest name is "status"`, `filter: no document has a field "gone"`}},
+		{search.Query{Filter: "meta EXISTS"}, []string{`filter: no document has a field "meta"; the nearest name is "meta.n"`}},
 		{search.Query{Sort: []search.SortKey{{Field: "yaer"}}, Facets: []search.Facet{{Field: "lagn"}}, Group: "topci", Fields: search.Fields{"boddy", "meta.n", "text", "later"}},
 			[]string{`fields: no document has a text field "boddy"`, `fields: no document has a text field "meta.n"`, `fields: no document has a text field "later"`,
 				`facets: no document has a field "lagn"`, `sort: no document has a field "yaer"`, `group: no document has a field "topci"`}},

@@ -15,6 +15,7 @@
 //	           | field ( "<" | "<=" | ">" | ">=" ) ( string | number )
 //	           | field [ "NOT" ] "IN" ( "[" [ value { "," value } ] "]" | "(" [ value { "," value } ] ")" )
 //	           | field [ "NOT" ] "EXISTS"
+//	           | field [ "NOT" ] ( "CONTAINS" | "STARTS" "WITH" ) string
 //	field      = name { "." name } | "`" any text "`"
 //	name       = letter or "_", then letters, digits, "_" and "-"
 //	value      = string | number | "true" | "false"
@@ -30,6 +31,8 @@
 // [Present], which only EXISTS sees.
 //   - A condition holds if it holds for at least one value of the field.
 //   - != is the negation of =, so it also holds where the field is missing; NOT IN likewise.
+//   - CONTAINS and STARTS WITH hold for a string with this part, in upper or lower case, within its
+//     first [MaxString] bytes.
 //   - IN [] holds for no document, NOT IN [] for all.
 //   - Values of different kinds are never equal and never ordered: year = '2020' does not match the
 //     number 2020.

@@ -28,6 +28,8 @@ const (
 	LessOrEqual
 	Greater
 	GreaterOrEqual
+	Contains   // of strings, whatever their case
+	StartsWith // of strings, whatever their case
 )
 
 // String returns the operator as the language writes it.
@@ -45,6 +47,10 @@ func (o Op) String() string {
 		return ">"
 	case GreaterOrEqual:
 		return ">="
+	case Contains:
+		return "CONTAINS"
+	case StartsWith:
+		return "STARTS WITH"
 	default:
 		return fmt.Sprintf("Op(%d)", uint8(o))
 	}
@@ -58,7 +64,7 @@ type (
 	// Not holds if Expr does not.
 	Not struct{ Expr Expr }
 	// Compare holds if a value of Field stands in the relation Op to Value; for NotEqual, if none
-	// is equal.
+	// is equal. The Value of Contains and StartsWith is a String.
 	Compare struct {
 		Field string
 		Op    Op
@@ -91,6 +97,9 @@ func (e Or) Match(values map[string]any) bool {
 func (e Not) Match(values map[string]any) bool { return !e.Expr.Match(values) }
 
 func (e Compare) Match(values map[string]any) bool {
+	if passes := e.Text(); passes != nil {
+		return slices.ContainsFunc(Values(nil, values[e.Field]), func(v Value) bool { return v.Kind == String && passes(v.Key()) })
+	}
 	for _, v := range Values(nil, values[e.Field]) {
 		order, ok := v.Compare(e.Value)
 		if !ok {
@@ -118,6 +127,22 @@ func (e Compare) Match(values map[string]any) bool {
 		}
 	}
 	return e.Op == NotEqual
+}
+
+// Text returns the condition that Contains and StartsWith set for the [Value.Key] of a string, and
+// nil for other operators. Only the first MaxString bytes of the key count.
+func (e Compare) Text() func(key string) bool {
+	var in func(s, part string) bool
+	switch e.Op {
+	case Contains:
+		in = strings.Contains
+	case StartsWith:
+		in = strings.HasPrefix
+	default:
+		return nil
+	}
+	part := strings.ToLower(e.Value.Str)
+	return func(key string) bool { return in(strings.ToLower(key[:min(len(key), MaxString)]), part) }
 }
 
 func (e In) Match(values map[string]any) bool {

@@ -45,7 +45,7 @@ func (e *SyntaxError) Is(target error) bool { return target == ErrSyntax }
 
 const (
 	wantField    = "a field name, NOT or ("
-	wantOperator = "=, !=, <, <=, >, >=, IN or EXISTS"
+	wantOperator = "=, !=, <, <=, >, >=, IN, EXISTS, CONTAINS or STARTS WITH"
 	wantValue    = "a value ('text', a number, true or false)"
 )
 
@@ -234,12 +234,19 @@ func (p *parser) condition() (Expr, error) {
 		if err := p.advance(); err != nil {
 			return nil, err
 		}
+	case p.isWord("CONTAINS", "STARTS"):
+		var err error
+		if e, err = p.part(field); err != nil {
+			return nil, err
+		}
 	case p.isWord("IS"):
 		return nil, p.isNullCondition(field)
 	case p.isNull():
 		return nil, p.suggest(wantOperator, presence(field, negated))
+	case p.isWord("LIKE", "ILIKE", "MATCH", "MATCHES", "REGEXP", "ENDS", "STARTSWITH", "STARTS_WITH", "BEGINS"):
+		return nil, p.suggest(wantOperator, fmt.Sprintf("%[1]s CONTAINS '...' or %[1]s STARTS WITH '...'", fieldName(field)))
 	case negated:
-		return nil, p.expected("IN or EXISTS")
+		return nil, p.expected("IN, EXISTS, CONTAINS or STARTS WITH")
 	case p.isWord("BETWEEN"):
 		return nil, p.suggest(wantOperator, fmt.Sprintf("%[1]s >= ... AND %[1]s <= ...", fieldName(field)))
 	default:
@@ -249,6 +256,28 @@ func (p *parser) condition() (Expr, error) {
 		e = Not{e}
 	}
 	return e, nil
+}
+
+// part = "CONTAINS" string | "STARTS" "WITH" string
+func (p *parser) part(field string) (Expr, error) {
+	e := Compare{Field: field, Op: Contains}
+	if p.isWord("STARTS") {
+		e.Op = StartsWith
+		if err := p.advance(); err != nil {
+			return nil, err
+		}
+		if !p.isWord("WITH") {
+			return nil, p.expected("WITH after STARTS")
+		}
+	}
+	if err := p.advance(); err != nil {
+		return nil, err
+	}
+	if p.tok.kind != tokString {
+		return nil, p.expected("a text in quotes after " + e.Op.String())
+	}
+	e.Value = Value{Kind: String, Str: p.tok.text}
+	return e, p.advance()
 }
 
 // isNullCondition is the error for field IS NULL and field IS NOT NULL.

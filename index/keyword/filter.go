@@ -88,6 +88,9 @@ func (s *segmentView) filter(ctx context.Context, e filter.Expr) (*roaring.Bitma
 		}
 		return s.union(ctx, e.Field, ranges...)
 	case filter.Compare:
+		if passes := e.Text(); passes != nil {
+			return s.strings(ctx, e.Field, passes)
+		}
 		bm, err := s.union(ctx, e.Field, compareTerms(e.Op, e.Value)...)
 		if err != nil || e.Op != filter.NotEqual {
 			return bm, err
@@ -98,6 +101,22 @@ func (s *segmentView) filter(ctx context.Context, e filter.Expr) (*roaring.Bitma
 	default:
 		return nil, fmt.Errorf("keyword: cannot filter by a %T", e)
 	}
+}
+
+// strings returns the documents with a string in a value field whose key passes.
+func (s *segmentView) strings(ctx context.Context, field string, passes func(key string) bool) (*roaring.Bitmap, error) {
+	result := roaring.New()
+	values, err := s.values(field)
+	if err != nil {
+		return nil, err
+	}
+	all := termRange{first: []byte{termString}, end: []byte{termString + 1}}
+	return result, values.each(ctx, all, func(term []byte) error {
+		if !passes(string(term[1:])) {
+			return nil
+		}
+		return values.or(result, term)
+	})
 }
 
 // among returns the documents that have the field and one of its values, and those of e.Numbers

@@ -18,7 +18,7 @@ import (
 
 // pool has values of every kind that meet one another's edges.
 var pool = []any{
-	"", "a", "b", "ab", "it's", "2024-05-01", "2024-05-01T00:00:00Z", "2024-05-01T02:00:00+02:00", "2024-05-01 02:00:00 +0200", "2024-05-01T00:00:00", "1999-12-31", "z\x00", "true", "1",
+	"", "a", "b", "ab", "it's", "2024-05-01", "2024-05-01T00:00:00Z", "2024-05-01T02:00:00+02:00", "2024-05-01 02:00:00 +0200", "2024-05-01T00:00:00", "1999-12-31", "z\x00", "true", "1", "École", strings.Repeat("x", filter.MaxString-1) + "é",
 	strings.Repeat("x", filter.MaxString), strings.Repeat("x", filter.MaxString) + "a", strings.Repeat("x", filter.MaxString) + "b",
 	true, false, nil,
 	0.0, math.Copysign(0, -1), 1.0, -1.0, 0.5, 255.0, 256.0, 257.0, 65536.0, -1e300, 1e300, 5e-324, math.MaxFloat64, 7, 1 << 40, math.NaN(),
@@ -57,6 +57,9 @@ func randomExpr(r *rand.Rand, depth int) filter.Expr {
 			values = append(values, randomLiterals(r)...)
 		}
 		return filter.In{Field: field, Values: values}
+	case n == 7 && r.IntN(2) == 0:
+		part := []string{"", "a", "B", "'s", "2024-05", "T0", "XXX", "z\x00", "true", "é", "\ufffd"}[r.IntN(11)]
+		return filter.Compare{Field: field, Op: []filter.Op{filter.Contains, filter.StartsWith}[r.IntN(2)], Value: filter.Value{Kind: filter.String, Str: part}}
 	default:
 		v := randomLiterals(r)
 		return filter.Compare{Field: field, Op: filter.Op(r.IntN(6)), Value: v[r.IntN(len(v))]}

@@ -2,7 +2,9 @@
 package edits
 
 import (
+	"cmp"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 )
@@ -45,4 +47,35 @@ func Between(a, b string) int {
 		}
 	}
 	return row[len(y)]
+}
+
+// maxNearest is the length in bytes of the longest name that [Nearest] compares.
+const maxNearest = 64
+
+// Nearest returns the known name that differs in case and at most a third of the letters; else the
+// longest one that name begins with, or the first that begins with it; else "".
+func Nearest(name string, known []string) string {
+	if len(name) > maxNearest {
+		return ""
+	}
+	letters := strings.NewReplacer("_", "", "-", "")
+	lower := strings.ToLower(name)
+	var best, begins, continues string
+	least := max(1, utf8.RuneCountInString(lower)/3) + 1
+	for _, k := range known {
+		l := strings.ToLower(k)
+		if k == name || len(l) > maxNearest {
+			continue
+		}
+		if d := Between(letters.Replace(lower), letters.Replace(l)); d < least && d < len(l) {
+			best, least = k, d
+		}
+		if strings.HasPrefix(lower, l) && len(k) > len(begins) {
+			begins = k
+		}
+		if continues == "" && len(lower) > 1 && strings.HasPrefix(l, lower) {
+			continues = k
+		}
+	}
+	return cmp.Or(best, begins, continues)
 }

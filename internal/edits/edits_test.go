@@ -2,6 +2,7 @@ package edits
 
 import (
 	"math/rand/v2"
+	"strings"
 	"testing"
 )
 
@@ -62,6 +63,18 @@ func TestBetweenTwin(t *testing.T) {
 		a, b := word(), word()
 		if got, want := Between(a, b), slow([]rune(a), []rune(b)); got != want || Between(b, a) != got {
 			t.Fatalf("Between(%q, %q) = %d, %d backwards, want %d", a, b, got, Between(b, a), want)
+		}
+	}
+}
+
+func TestNearest(t *testing.T) {
+	for _, c := range []struct{ name, known, want string }{
+		{"stauts", "lang status year", "status"}, {"Year", "lang year", "year"}, {"yaer", "lang Year", "Year"},
+		{"lang_code", "lang year", "lang"}, {"unit", "lang unit_price", "unit_price"}, {"unitprice", "unit_price", "unit_price"},
+		{"year", "year", ""}, {"x", "year lang", ""}, {"y", "year", ""}, {strings.Repeat("y", 65), strings.Repeat("y", 66), ""},
+	} {
+		if got := Nearest(c.name, strings.Fields(c.known)); got != c.want {
+			t.Errorf("Nearest(%q, %s) = %q, want %q", c.name, c.known, got, c.want)
 		}
 	}
 }
