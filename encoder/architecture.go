@@ -47,6 +47,8 @@ type architecture struct {
 	finalNorm     string // "": none
 
 	norm       normKind
+	normOffset float64 // added to the weights of all norms; 1 for Gemma
+	wordScale  float64 // factor of the word table; 0: none
 	eps        float64
 	normBias   bool
 	preNorm    bool // norm before the sub-layer and not after the residual
@@ -95,17 +97,22 @@ type layerSpec struct {
 	root              string
 	query, key, value string // [A*D, H], [K*D, H], [K*D, H]
 	qkv               string // instead of the three: [(A+2K)*D, H]
+	byHead            bool   // qkv holds query, key and value of the first head, then of the second, ...
+	interleaved       bool   // the rotation turns dimensions 2j and 2j+1 together; loading puts them j and j+D/2
 	queryNorm         string
 	keyNorm           string // RMSNorm over each head, before the rotation; "": none
 	qkvBias           bool
 	output            string // [H, A*D]
 	outputBias        bool
 	attentionNorm     string // "": identity
+	outputNorm        string // of the output of attention before it is added; "": identity
 	gate, up          string // [I, H]; gate "": a plain feed-forward
 	fused             fusion // how one tensor holds gate and up, which is then named by up: [2I, H]
 	upBias            bool
 	down              string // [H, I]
 	downBias          bool
+	downNorm          string      // of the output of the feed-forward before it is added; "": identity
+	experts           *expertSpec // instead of gate, up and down; nil: none
 	feedForwardNorm   string
 	rope              *rope
 	window            int // keys at a distance above window-1 to either side are masked; 0: none
@@ -154,6 +161,9 @@ var families = map[string]func(*fields) *architecture{
 	"qwen2":       llama,
 	"qwen3":       llama,
 	"gpt2":        gpt2,
+	"gemma3_text": gemma,
+	"eurobert":    llama,
+	"neobert":     neobert,
 }
 
 // readArchitecture reads config.json. It returns every wrong field at once.

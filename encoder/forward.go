@@ -43,7 +43,7 @@ func split(n int, t team) (blocks int) {
 // barrier after each: attention, parallel over sequences, heads and query tiles; and the row-wise
 // rest, parallel over blocks of rows, which continues into the projections of the next layer.
 func (s *stack) forward(ctx context.Context, w *workspace, b *batch, t team, tap *tap) error {
-	if n := len(b.ids); t > 1 && n > 0 && n <= blockRows && tap == nil && s.layerWeights == nil {
+	if n := len(b.ids); t > 1 && n > 0 && n <= blockRows && tap == nil && s.layerWeights == nil && s.shares {
 		return s.forwardTogether(ctx, w, b, t)
 	}
 	w.prepare(s, b, t)
@@ -156,7 +156,7 @@ func (s *stack) finish(l *layer, w *workspace, worker, from, to int) {
 	rows, inner := to-from, s.heads*s.headSize
 	x := w.states[from*s.hidden : to*s.hidden]
 	sc := w.scratch[worker]
-	l.output.mul(x, w.context[from*inner:to*inner], rows, simd.Identity, x)
+	s.addTo(x, l.output, l.outputNorm, w.context[from*inner:to*inner], sc, rows)
 	in := x
 	if s.preNorm {
 		in = sc.normed[:rows*s.hidden]
@@ -167,9 +167,32 @@ func (s *stack) finish(l *layer, w *workspace, worker, from, to int) {
 	if l.squares != nil {
 		addSquares(l.squares.up, in)
 	}
-	in = divide(sc.divided, in, l.smoothing.up)
-	l.down.mul(x, s.widen(l, sc, in, rows, 0, 1), rows, simd.Identity, x)
+	divided := divide(sc.divided, in, l.smoothing.up)
+	if l.experts != nil {
+		if !s.preNorm { // the states are both the input and what is added to
+			in = sc.normed[:rows*s.hidden]
+			copy(in, x)
+			if l.smoothing.up == nil {
+				divided = in
+			}
+		}
+		l.experts.add(s, sc, x, in, divided, rows)
+	} else {
+		s.addTo(x, l.down, l.downNorm, s.widen(l, sc, divided, rows, 0, 1), sc, rows)
+	}
 	if !s.preNorm {
 		l.feedForwardNorm.apply(x, x, rows)
 	}
+}
+
+// addTo adds the product of in and l, after a norm if there is one, to the states x [rows, H].
+func (s *stack) addTo(x []float32, l *linear, n *norm, in []float32, sc *scratch, rows int) {
+	if n == nil {
+		l.mul(x, in, rows, simd.Identity, x)
+		return
+	}
+	y := sc.part[:rows*s.hidden]
+	l.mul(y, in, rows, simd.Identity, nil)
+	n.apply(y, y, rows)
+	simd.Axpy(x, 1, y)
 }

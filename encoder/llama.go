@@ -4,13 +4,14 @@ import (
 	"fmt"
 	"math"
 
+	"example.com/searchd/internal/simd"
 	"example.com/searchd/pooling"
 )
 
 // llama reads decoders of the Llama kind that embedding models use: Llama, Mistral, Qwen2 and
 // Qwen3. RMSNorm before each part, rotary positions, grouped key/value heads, a gated feed-forward;
-// causal by default. Source: transformers modeling_llama.py, modeling_mistral.py,
-// modeling_qwen2.py, modeling_qwen3.py.
+// causal by default, except EuroBERT. Source: transformers modeling_llama.py, modeling_mistral.py,
+// modeling_qwen2.py, modeling_qwen3.py, modeling_eurobert.py.
 func llama(f *fields) *architecture {
 	family := f.string("model_type", "llama")
 	a := &architecture{
@@ -27,9 +28,9 @@ func llama(f *fields) *architecture {
 		finalNorm: "norm",
 
 		norm:      rmsNorm,
-		eps:       f.eps("rms_norm_eps", 1e-6),
+		eps:       f.eps("rms_norm_eps", llamaEps[family]),
 		preNorm:   true,
-		causal:    !f.bool("use_bidirectional_attention", false) && f.bool("is_causal", true),
+		causal:    family != "eurobert" && !f.bool("use_bidirectional_attention", false) && f.bool("is_causal", true),
 		act:       f.activation("hidden_act", "silu"),
 		layerRoot: "layers.",
 	}
@@ -62,8 +63,26 @@ func llama(f *fields) *architecture {
 	})
 	if f.classifies() {
 		a.head = &headSpec{mode: pooling.LastTokenMode, out: "/score"}
+		if family == "eurobert" {
+			a.head = eurobertHead(f)
+		}
 	}
 	return a
+}
+
+// llamaEps are the defaults of rms_norm_eps.
+var llamaEps = map[string]float64{"llama": 1e-6, "mistral": 1e-6, "qwen2": 1e-6, "qwen3": 1e-6, "eurobert": 1e-5}
+
+// eurobertHead is the head of EuroBERT for sequence classification.
+func eurobertHead(f *fields) *headSpec {
+	mode := pooling.MeanMode
+	switch f.oneOf("classifier_pooling", "late", "bos", "mean", "late") {
+	case "bos":
+		mode = pooling.CLSMode
+	case "late":
+		f.fail("classifier_pooling", "is late, only bos and mean are supported")
+	}
+	return &headSpec{mode: mode, dense: "/dense", denseBias: true, act: simd.GELU, out: "/classifier", outBias: true}
 }
 
 // slidingWindows returns the window of each layer, 0 for none. A window w shows a token itself and
@@ -71,7 +90,7 @@ func llama(f *fields) *architecture {
 func slidingWindows(f *fields, family string, layers int) []int {
 	windows := make([]int, layers)
 	window := f.int("sliding_window", 0, 1, maxPositions)
-	if window == 0 || family == "llama" || family != "mistral" && !f.bool("use_sliding_window", false) {
+	if window == 0 || family == "llama" || family == "eurobert" || family != "mistral" && !f.bool("use_sliding_window", false) {
 		return windows
 	}
 	types := f.layerTypes(layers)
@@ -99,17 +118,22 @@ func llamaRope(f *fields, headSize int) *rope {
 		r.theta = p.float("rope_theta", r.theta, 1, 1e12)
 		scaling = p
 	}
-	if scaling == nil {
-		return r
+	if scaling != nil {
+		r.scale = ropeScale(scaling)
 	}
+	return r
+}
+
+// ropeScale reads how the frequencies of a rotation are scaled; nil: not at all.
+func ropeScale(scaling *fields) func(freq float64) float64 {
 	switch kind := scaling.first("rope_type", "type"); scaling.oneOf(kind, "default", "default", "linear", "llama3") {
 	case "linear":
 		factor := scaling.float("factor", 1, 1, 1024)
-		r.scale = func(freq float64) float64 { return freq / factor }
+		return func(freq float64) float64 { return freq / factor }
 	case "llama3":
-		r.scale = llama3Scale(scaling)
+		return llama3Scale(scaling)
 	}
-	return r
+	return nil
 }
 
 // llama3Scale slows low frequencies by factor, leaves high ones alone and blends between.

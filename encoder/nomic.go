@@ -6,31 +6,29 @@ import (
 	"example.com/searchd/internal/simd"
 )
 
-// nomic reads NomicBERT v1 and v1.5: post-norm with rotary positions and a gated feed-forward,
-// fused query, key and value. Source: contrastors modeling_hf_nomic_bert.py.
+// nomic reads NomicBERT: post-norm with rotary positions, fused query, key and value, and a
+// feed-forward that is gated in v1 and v1.5, and a mixture of experts in every second layer of v2.
+// Source: contrastors modeling_hf_nomic_bert.py.
 func nomic(f *fields) *architecture {
 	for _, name := range []string{"prenorm", "rotary_emb_interleaved", "use_rms_norm", "causal", "parallel_block"} {
 		f.want(name, false)
 	}
 	f.want("scale_attn_weights", true)
 	f.absent("rotary_emb_scale_base")
-	if f.int("num_experts", 0, 0, 1024) > 0 && f.int("moe_every_n_layers", 0, 0, maxLayers) > 0 {
-		f.fail("num_experts", "is %s, a mixture of experts is not supported, want 0", f.text("num_experts"))
-	}
 	a := &architecture{
 		family:       "nomic_bert",
 		prefixes:     []string{"", "bert."},
 		vocab:        f.needInt("vocab_size", maxVocab),
-		hidden:       f.needInt("n_embd", maxHidden),
-		heads:        f.needInt("n_head", maxHeads),
-		intermediate: f.needInt("n_inner", maxIntermediate),
+		hidden:       f.needInt(f.first("n_embd", "hidden_size"), maxHidden),
+		heads:        f.needInt(f.first("n_head", "num_attention_heads"), maxHeads),
+		intermediate: f.needInt(f.first("n_inner", "intermediate_size"), maxIntermediate),
 		types:        f.int("type_vocab_size", 0, 0, 1024),
-		statedTokens: f.int("n_positions", 8192, 1, maxPositions),
+		statedTokens: f.int(f.first("n_positions", "max_position_embeddings"), 8192, 1, maxPositions),
 
 		words:         []string{"embeddings.word_embeddings.weight"},
 		embeddingNorm: "emb_ln",
 
-		eps:       f.eps("layer_norm_epsilon", 1e-12),
+		eps:       f.eps(f.first("layer_norm_epsilon", "layer_norm_eps"), 1e-12),
 		normBias:  true,
 		layerRoot: "encoder.layers.",
 	}
@@ -41,19 +39,27 @@ func nomic(f *fields) *architecture {
 		a.typeTable = "embeddings.token_type_embeddings.weight"
 	}
 	gate, up := "mlp.fc12", "mlp.fc11"
-	switch f.oneOf("activation_function", "gelu", "swiglu", "geglu", "gelu", "gelu_new", "relu") {
-	case "swiglu":
+	ofTransformers := f.has("hidden_act") // whose class is always gated and has no biases
+	switch act := f.oneOf("activation_function", "gelu", "swiglu", "geglu", "gelu", "gelu_new", "relu"); {
+	case ofTransformers:
+		a.act = f.activation("hidden_act", "silu")
+	case act == "swiglu":
 		a.act = simd.SiLU
-	case "geglu":
+	case act == "geglu":
 		a.act = simd.GELU
 	default:
 		gate, up = "", "mlp.fc1"
 		a.act = f.activation("activation_function", "gelu")
 	}
 	rope := nomicRope(f, a)
-	qkvBias, upBias, downBias := f.bool("qkv_proj_bias", true), f.bool("mlp_fc1_bias", true), f.bool("mlp_fc2_bias", true)
-	a.specs = repeat(f.needInt("n_layer", maxLayers), func(i int) layerSpec {
-		return layerSpec{
+	bias := func(name string) bool { return f.bool(name, !ofTransformers) }
+	qkvBias, upBias, downBias := bias("qkv_proj_bias"), bias("mlp_fc1_bias"), bias("mlp_fc2_bias")
+	mixture, every := nomicExperts(f)
+	if mixture != nil && gate != "" {
+		f.fail("activation_function", "is %s, with experts only gelu, gelu_new and relu are supported", f.text("activation_function"))
+	}
+	a.specs = repeat(f.needInt(f.first("n_layer", "num_hidden_layers"), maxLayers), func(i int) layerSpec {
+		l := layerSpec{
 			root: fmt.Sprintf("encoder.layers.%d.", i),
 			qkv:  "attn.Wqkv", qkvBias: qkvBias,
 			output: "attn.out_proj", outputBias: qkvBias,
@@ -63,11 +69,18 @@ func nomic(f *fields) *architecture {
 			feedForwardNorm: "norm2",
 			rope:            rope,
 		}
+		if mixture != nil && i%every == 1%every {
+			l.experts = mixture
+		}
+		return l
 	})
 	return a
 }
 
 func nomicRope(f *fields, a *architecture) *rope {
+	if p := f.object("rope_parameters"); p != nil {
+		return &rope{theta: p.float("rope_theta", 1000, 1, 1e12), dims: a.hidden / a.heads, scale: ropeScale(p)}
+	}
 	fraction := f.float("rotary_emb_fraction", 0, 1e-3, 1)
 	if fraction == 0 {
 		f.fail("rotary_emb_fraction", "is missing, want a number from 0.001 to 1")

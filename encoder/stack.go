@@ -28,6 +28,7 @@ type stack struct {
 	alpha         float32   // factor of the scores
 	layerWeights  []float32 // [layers+1], sum 1: what is pooled is this mean over layers; nil: the last layer
 	head          *head     // nil: none
+	shares        bool      // the goroutines of a team can share each layer, see forwardTogether
 	parameters    int
 }
 
@@ -38,9 +39,12 @@ type layer struct {
 	queryNorm, keyNorm *norm   // [D]
 	output             *linear // [H, A*D]
 	attentionNorm      *norm
-	gate, up           *linear // [I, H]; gate nil: plain
-	down               *linear // [H, I]
+	gate, up           *linear  // [I, H]; gate nil: plain
+	down               *linear  // [H, I]
+	experts            *experts // instead of gate, up and down; nil: none
 	feedForwardNorm    *norm
+	outputNorm         *norm // of what attention adds to the states; nil: identity
+	downNorm           *norm // of what the feed-forward adds; nil: identity
 	smoothing          smoothing
 	squares            *channelSquares // nil except during calibration
 }
@@ -57,13 +61,14 @@ func loadStack(ck *safetensors.Checkpoint, a *architecture, p Precision) (*stack
 	if err != nil {
 		return nil, err
 	}
+	shares := !slices.ContainsFunc(a.specs, func(l layerSpec) bool { return l.experts != nil || l.outputNorm != "" || l.downNorm != "" })
 	trial := &stack{architecture: a}
 	trial.load(l)
 	trial.loadLayers(l)
 	if err := l.check(a.layerRoot, "embeddings."); err != nil {
 		return nil, err
 	}
-	s := &stack{architecture: a, parameters: l.parameters}
+	s := &stack{architecture: a, shares: shares, parameters: l.parameters}
 	inside := *l
 	inside.precision = p
 	team(2).each(2, func(_, part int) { // in parallel: the word table of a small checkpoint is as large as its blocks
@@ -80,6 +85,11 @@ func loadStack(ck *safetensors.Checkpoint, a *architecture, p Precision) (*stack
 func (s *stack) load(l *loader) {
 	a := s.architecture
 	s.wordTable = l.tensor(l.words, a.vocab, a.embedding)
+	if a.wordScale != 0 {
+		for i := range s.wordTable {
+			s.wordTable[i] *= float32(a.wordScale)
+		}
+	}
 	if a.typeTable != "" {
 		s.segments = l.tensor(a.typeTable, a.types, a.embedding)
 	}
@@ -166,10 +176,11 @@ func (s *stack) loadLayer(l *loader, spec *layerSpec) *layer {
 		b.smoothing = *f
 	}
 	l.reciprocal = b.smoothing.qkv
+	arrange := func(x []float32, width int) { arrange(x, width, a, spec) }
 	if spec.qkv != "" {
-		b.qkv = l.linear(name(spec.qkv), q+2*kv, h, spec.qkvBias)
+		b.qkv = l.stacked([]string{name(spec.qkv)}, []int{q + 2*kv}, h, spec.qkvBias, arrange)
 	} else {
-		b.qkv = l.stacked([]string{name(spec.query), name(spec.key), name(spec.value)}, []int{q, kv, kv}, h, spec.qkvBias)
+		b.qkv = l.stacked([]string{name(spec.query), name(spec.key), name(spec.value)}, []int{q, kv, kv}, h, spec.qkvBias, arrange)
 	}
 	l.reciprocal = nil
 	b.queryNorm = l.norm(name(spec.queryNorm), a.headSize, rmsNorm, false, a.eps)
@@ -177,11 +188,43 @@ func (s *stack) loadLayer(l *loader, spec *layerSpec) *layer {
 	b.output = l.linear(name(spec.output), h, q, spec.outputBias)
 	b.attentionNorm = l.norm(name(spec.attentionNorm), h, a.norm, a.normBias, a.eps)
 	l.reciprocal = b.smoothing.up
-	b.gate, b.up = l.feedForward(spec, name, i, h)
+	if b.experts = l.experts(spec.experts, name, i, h); b.experts == nil {
+		b.gate, b.up = l.feedForward(spec, name, i, h)
+		l.reciprocal = nil
+		b.down = l.linear(name(spec.down), h, i, spec.downBias)
+	}
 	l.reciprocal = nil
-	b.down = l.linear(name(spec.down), h, i, spec.downBias)
 	b.feedForwardNorm = l.norm(name(spec.feedForwardNorm), h, a.norm, a.normBias, a.eps)
+	b.outputNorm = l.norm(name(spec.outputNorm), h, a.norm, a.normBias, a.eps)
+	b.downNorm = l.norm(name(spec.downNorm), h, a.norm, a.normBias, a.eps)
 	return b
+}
+
+// arrange brings the rows of query, key and value, each width numbers, into the order of the stack:
+// all heads of the queries, of the keys, of the values, and in each head the dimensions that turn
+// together D/2 apart.
+func arrange(x []float32, width int, a *architecture, spec *layerSpec) {
+	d := a.headSize
+	if spec.byHead {
+		old, size := slices.Clone(x), d*width
+		for h := range a.heads {
+			for part := range 3 {
+				copy(x[(part*a.heads+h)*size:][:size], old[(h*3+part)*size:])
+			}
+		}
+	}
+	if !spec.interleaved {
+		return
+	}
+	old := make([]float32, d*width)
+	for h := range a.heads + a.kvHeads {
+		head := x[h*d*width : (h+1)*d*width]
+		copy(old, head)
+		for j := range d / 2 {
+			copy(head[j*width:(j+1)*width], old[2*j*width:])
+			copy(head[(j+d/2)*width:(j+d/2+1)*width], old[(2*j+1)*width:])
+		}
+	}
 }
 
 // feedForward reads the first half of a feed-forward; gate is nil for a plain one.

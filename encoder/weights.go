@@ -50,6 +50,7 @@ type loader struct {
 	prefix     string
 	words      string // the name of the word table
 	transposed bool
+	offset     float32               // added to the weights of norms
 	precision  Precision             // of what pack makes
 	factors    map[string]*smoothing // by the root of a layer
 	reciprocal []float32             // [in]: what the columns are divided by when they are packed; nil: nothing
@@ -65,7 +66,7 @@ func newLoader(ck *safetensors.Checkpoint, a *architecture) (*loader, error) {
 	for _, p := range a.prefixes {
 		for _, words := range a.words {
 			if _, ok := ck.Tensor(p + words); ok {
-				return &loader{ck: ck, prefix: p, words: words, transposed: a.transposed, dry: true, used: map[string]bool{}}, nil
+				return &loader{ck: ck, prefix: p, words: words, transposed: a.transposed, offset: float32(a.normOffset), dry: true, used: map[string]bool{}}, nil
 			}
 		}
 	}
@@ -198,8 +199,8 @@ func (l *loader) linear(base string, out, in int, bias bool) *linear {
 	return lin
 }
 
-// stacked reads linear layers over the same input as one.
-func (l *loader) stacked(bases []string, outs []int, in int, bias bool) *linear {
+// stacked reads linear layers over the same input as one. arrange changes the order of their rows.
+func (l *loader) stacked(bases []string, outs []int, in int, bias bool, arrange func(x []float32, width int)) *linear {
 	lin := &linear{}
 	var w []float32
 	total := 0
@@ -209,6 +210,12 @@ func (l *loader) stacked(bases []string, outs []int, in int, bias bool) *linear 
 			lin.bias = append(lin.bias, l.tensor(base+".bias", outs[i])...)
 		}
 		total += outs[i]
+	}
+	if w != nil && l.err == nil {
+		arrange(w, in)
+		if bias {
+			arrange(lin.bias, 1)
+		}
 	}
 	lin.w = l.pack(w, total, in)
 	return lin
@@ -225,6 +232,11 @@ func (l *loader) norm(base string, width int, kind normKind, bias bool, eps floa
 		weight, shift = base+".gamma", base+".beta"
 	}
 	n := &norm{kind: kind, gamma: l.tensor(weight, width), eps: float32(eps)}
+	if l.offset != 0 {
+		for i := range n.gamma {
+			n.gamma[i] += l.offset
+		}
+	}
 	if bias {
 		n.beta = l.tensor(shift, width)
 	}

@@ -19,6 +19,9 @@ type scratch struct {
 	embedding []float32 // [blockRows, E]
 	normed    []float32 // [blockRows, H]
 	divided   []float32 // [blockRows, H], see smoothing
+	part      []float32 // [blockRows, H], what a part of a layer adds to the states
+	gathered  []float32 // [blockRows, H], the rows of one expert
+	choices   []choice  // [blockRows, experts of a token]
 	gate, up  []float32 // [blockRows, I]
 	scores    []float32 // [tileScores]
 	heaviest  [longQueryTile]float32
@@ -50,6 +53,10 @@ func (w *workspace) prepare(s *stack, b *batch, t team) {
 		}
 		if s.projection != nil {
 			sc.embedding = make([]float32, blockRows*s.embedding)
+		}
+		if !s.shares {
+			sc.part = make([]float32, blockRows*s.hidden)
+			sc.gathered = make([]float32, blockRows*s.hidden)
 		}
 		if s.layers[0].gate != nil {
 			sc.gate = make([]float32, blockRows*s.intermediate)
