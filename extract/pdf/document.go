@@ -3,7 +3,9 @@ package pdf
 import (
 	"context"
 	"fmt"
+	"math"
 	"regexp"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"unicode"
@@ -165,6 +167,10 @@ func (d *document) page(ctx context.Context, i *instance, doc, form uint64, n in
 		return pageText{state: pageBad}
 	}
 	fields, notes, shown := i.annotations(ctx, page, form)
+	var own []char // without those that annotations show
+	if shown {
+		own, _, _ = i.chars(ctx, page)
+	}
 	if shown && i.call(ctx, "FPDFPage_Flatten", page, 0) == flattened { // what annotations show is content of the page from now on
 		i.quick("FPDF_ClosePage", page)
 		if page = load(); page == 0 {
@@ -173,6 +179,7 @@ func (d *document) page(ctx context.Context, i *instance, doc, form uint64, n in
 	}
 	defer func() { i.quick("FPDF_ClosePage", page) }()
 	chars, vertical, doubtful := i.chars(ctx, page)
+	chars = apart(own, chars)
 	text, paragraphs := layout(chars, nil)
 	if fields = missing(fields, text); len(fields) > 0 {
 		text, paragraphs = layout(chars, fields)
@@ -203,6 +210,32 @@ func (d *document) page(ctx context.Context, i *instance, doc, form uint64, n in
 
 // flattened is the result of FPDFPage_Flatten for a page that it changed.
 const flattened = 1
+
+// apart returns the characters of a page with those that are not its own, because an annotation
+// shows them, at the end. PDFium mixes the letters of words that are drawn over others.
+func apart(own, all []char) []char {
+	if len(own) == 0 || len(own) == len(all) {
+		return all
+	}
+	type glyph struct {
+		r    rune
+		x, y int // in tenths of a point
+	}
+	of := func(c char) glyph { return glyph{c.r, int(math.Round(10 * c.x0)), int(math.Round(10 * c.y))} }
+	known := map[glyph]int{}
+	for _, c := range own {
+		known[of(c)]++
+	}
+	out := append(slices.Clone(own), char{r: '\n'})
+	for _, c := range all {
+		if g := of(c); known[g] > 0 && !unicode.IsSpace(c.r) {
+			known[g]--
+			continue
+		}
+		out = append(out, c)
+	}
+	return out
+}
 
 // missing returns the fields whose text the page does not have.
 func missing(fields []field, text string) (out []field) {

@@ -194,6 +194,34 @@ func TestAnnotations(t *testing.T) {
 	}
 }
 
+// The letters of what an annotation shows are not mixed with those of the text below it.
+func TestAnnotationsOverText(t *testing.T) {
+	const font = "/Resources << /Font << /F1 3 0 R >> >>"
+	over := func(kind, box, content string) []string { // an annotation and its appearance, objects 6 and 7
+		return []string{
+			"<< /Type /Annot /Subtype /" + kind + " /Rect [" + box + "] /AP << /N 7 0 R >> >>",
+			stream("/Type /XObject /Subtype /Form /BBox ["+box+"] "+font, content),
+		}
+	}
+	text := stream("", "BT /F1 10 Tf 50 700 Td (Dumm) Tj (y) Tj ( ) Tj (PDF f) Tj (ile o) Tj (f ours) Tj ET")
+	for name, tt := range map[string]struct{ kind, box, content, want string }{
+		"a magnifier":           {"Stamp", "60 690 300 730", "BT /F1 17 Tf 66 698 Td (PDF file) Tj ET", "Dummy PDF file of ours PDF file"},
+		"a stamp across a line": {"Stamp", "50 690 300 730", "BT /F1 30 Tf 52 696 Td (PAID) Tj ET", "Dummy PDF file of ours PAID"},
+		"a word typed over":     {"FreeText", "60 695 300 715", "BT /F1 10 Tf 70 701 Td (Real) Tj ET", "Dummy PDF file of ours Real"},
+		"the same size":         {"Stamp", "50 690 300 730", "BT /F1 10 Tf 53 700 Td (void void) Tj ET", "Dummy PDF file of ours void void"},
+		"above the line":        {"Stamp", "50 690 300 790", "BT /F1 10 Tf 50 760 Td (Received) Tj ET", "Received\n\nDummy PDF file of ours"},
+		"a field on its label":  {"Widget", "50 690 300 730", "BT /F1 9 Tf 80 700 Td (Ada) Tj ET", "Dummy PDF file of ours Ada"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			objects := append([]string{root, "<< /Type /Pages /Count 1 /Kids [4 0 R] >>", helvetica,
+				"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 600 800] " + font + " /Contents 5 0 R /Annots [6 0 R] >>", text}, over(tt.kind, tt.box, tt.content)...)
+			if got, err := shared.Read(context.Background(), file(objects...)); err != nil || got.Text != tt.want {
+				t.Errorf("got %q, %v, want %q", got.Text, err, tt.want)
+			}
+		})
+	}
+}
+
 func TestReadLimits(t *testing.T) {
 	page := show(9, 9, "eight ch")
 	shared.MaxText = 10
