@@ -187,6 +187,39 @@ func TestStopWords(t *testing.T) {
 	}
 }
 
+// TestContractions: stop words with an apostrophe are found without it, and the other way round;
+// letters that usually are another word are not.
+func TestContractions(t *testing.T) {
+	for _, tc := range []struct{ text, queries string }{
+		{"you don't", "dont|don't|don’t|don`t|Dont|DON'T"}, {"they dont", "don't|don’t|dont"}, {"it isn’t", "isnt|isn't"}, {"it isnt", "isn't|isnt"},
+		{"she can't", "cant|can't"}, {"she cant", "can't"}, {"I'm", "im|i'm|Im"}, {"im", "I'm"}, {"you're", "youre|you're"}, {"youre", "you're"},
+		{"they've", "theyve"}, {"theyve", "they've"}, {"wouldnʼt", "wouldnt"}, {"What's new", "whats|what's|whats new|what's new"}, {"whats new", "what's|whats|what's new"},
+		{"Let's go", "lets|let's go|lets go"}, {"lets go", "let's"}, {"that's all", "thats|thats all"}, {"WEREN'T", "werent"}, {"won't start", "wont start|won't start"}, {"wont start", "won't start"},
+	} {
+		finds(t, "en", tc.queries, tc.text, "something else", "you do")
+	}
+	x := openTemp(t, Options{})
+	for no, text := range []string{"she'll see", "I'd rather", "we'll go", "the dons", "what now"} {
+		apply(t, x, uint64(no+1), Entry{No: uint32(no), Text: []Field{{"text", text}}})
+	}
+	for _, query := range []string{"shell", "id", "well", "dont", "whats", "don't"} {
+		if got := found(t, x, Query{Text: query, Operator: And}); len(got) > 0 && query != "whats" {
+			t.Errorf("%q finds %v", query, got)
+		}
+	}
+	for _, tc := range []struct {
+		phrase, text string
+		want         Held
+	}{
+		{"don't panic", "dont panic", Literal}, {"dont panic", "Don’t panic", Literal}, {"don't panic", "do panic", NotHeld}, {"dont panic", "do not panic", NotHeld},
+		{"what's new", "whats new", Literal}, {"whats new", "what's new", Literal}, {"I'm here", "im here", Literal}, {"can't stop", "cant stop", Literal},
+	} {
+		if got := x.Holds(tc.text, nil, x.Phrase(tc.phrase))[0]; got != tc.want {
+			t.Errorf("%q in %q: %v, want %v", tc.phrase, tc.text, got, tc.want)
+		}
+	}
+}
+
 // TestHeld: exact words differ from other forms of them.
 func TestHeld(t *testing.T) {
 	for _, tc := range []struct {

@@ -71,13 +71,13 @@ func newPipeline(cache *registry.Cache, language string) (pipeline, error) {
 		first = append(first, keepShortPrefix{})
 	}
 	filters := addAccentFilters(language, slices.Concat(first, []analysis.TokenFilter{thousands}, rest))
-	chain.TokenFilters = wrapFilters(language, filters)
+	chain.TokenFilters = wrapFilters(language, contractionsOf(cache, language), filters)
 	return pipeline{chain, language == "fa" || language == "ckb"}, nil
 }
 
 // wrapFilters puts markStops in place of bleve's filter of stop words, and keepWord around filters
 // that stem.
-func wrapFilters(language string, filters []analysis.TokenFilter) (out []analysis.TokenFilter) {
+func wrapFilters(language string, contractions map[string]string, filters []analysis.TokenFilter) (out []analysis.TokenFilter) {
 	for i := 0; i < len(filters); i++ {
 		n := i
 		for n < len(filters) && isStemmer(filters[n]) {
@@ -89,7 +89,7 @@ func wrapFilters(language string, filters []analysis.TokenFilter) (out []analysi
 			continue
 		}
 		if s, ok := filters[i].(*stop.StopTokensFilter); ok {
-			return append(out, markStops{s, foldAccents{keptLetters[language]}, wrapFilters(language, filters[i+1:])})
+			return append(out, markStops{s, contractions, foldAccents{keptLetters[language]}, wrapFilters(language, contractions, filters[i+1:])})
 		}
 		out = append(out, filters[i])
 	}
