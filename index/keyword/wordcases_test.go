@@ -220,6 +220,27 @@ func TestContractions(t *testing.T) {
 	}
 }
 
+// TestSpellings: further spellings of joined words, names, signs and apostrophes.
+func TestSpellings(t *testing.T) {
+	for _, tc := range []struct{ language, text, queries string }{
+		{"en", "a 64 bit system", "64bit"}, {"en", "a 64bit system", "64 bit|64-bit"}, {"en", "an air port", "airport"}, {"en", "the airport", "air port|air-port"},
+		{"en", "a note book", "notebook|note-book"}, {"en", "call (030) 1234-5678", "03012345678|030 12345678"}, {"en", "5 GHz", "5ghz"}, {"en", "100W lamp", "100 w|100w"}, {"en", "a 230 V line", "230V|230v"},
+		{"en", "32 GB RAM and 1 TB SSD", "32gb|1tb"}, {"en", "USB C cable", "usb-c"}, {"en", "PS5 games", "ps 5|ps-5|ps5"}, {"en", "type 2 diabetes", "type2"}, {"en", "4G network", "4 g|4g"},
+		{"en", "WindowsXP", "windows xp|windows|xp"}, {"en", "YouTube channel", "you tube|youtube|tube"}, {"en", "MySQL8 server", "mysql|mysql 8|sql"}, {"en", "log4j bug", "log 4 j|log4j|log"}, {"en", "Area51", "area|area 51"},
+		{"en", "XMLHttpRequest", "http request|xml|request|XMLHttpRequest|xmlhttprequest"}, {"en", "getUserID", "user id|userid|get user id|UserID"}, {"en", "user id", "userId|UserID"}, {"en", "the OAuth2Client", "oauth|client|oauth2"},
+		{"en", "McKinsey", "mckinsey|Mckinsey"}, {"en", "Mary-Jane D'Angelo", "dangelo|DAngelo|D'Angelo|maryjane"}, {"en", "O'Neill's pub", "oneill|ONeill|O'Neill"}, {"en", "2023-12-01T08:05:00+01:00", "2023-12-01|20231201"},
+		{"en", "2023-12-01 08:05", "2023-12-01|20231201"}, {"en", "20231201T080500", "2023-12-01|20231201"}, {"en", "log_20231201.txt", "20231201|2023-12-01|log"}, {"en", "IMG_2024-03-15.jpg", "2024-03-15|img|20240315"},
+		{"en", "B2B and H2O", "b2b|h2o"}, {"en", "F16 jets", "f-16|f 16|F16"}, {"en", "the F-16", "f16"}, {"en", "RTX4090", "rtx|4090|rtx 4090|rtx-4090"}, {"en", "RTX 4090", "rtx4090"}, {"en", "GPT4o", "gpt|gpt4o|gpt 4o|gpt-4o"}, {"en", "GPT-4o", "gpt4o|gpt 4o"},
+		{"en", "10 ㎡ room", "m2|㎡|m²"}, {"en", "5 ㎝", "cm|㎝"}, {"en", "90 ℉", "℉|f"}, {"en", "2 ㏄", "cc"}, {"en", "1 ㍑", "リットル"}, {"en", "50 Ω", "50 Ω|Ω"}, {"en", "5 µm", "5 μm|μm|µm"}, {"en", "5 Å", "å|Å"}, {"en", "㈱ Sony", "株"}, {"en", "point ❶", "1|❶"}, {"en", "⑳", "20"}, {"en", "⅓ of it", "1/3|⅓"}, {"en", "3¼ inch", "1/4|3"},
+		{"en", "ⅳ and Ⅳ", "iv"}, {"en", "𝐛𝐨𝐥𝐝 text", "bold"}, {"en", "１２３ abc", "123"}, {"en", "ﬃ oﬃce", "office"}, {"en", "x₁ + x₂", "x1|x2|x₁"}, {"en", "SO₄²⁻", "so4|so"}, {"en", "10⁶ cells", "10"}, {"en", "⒈ first", "1|first"}, {"en", "⑴ one", "1"}, {"en", "㏊ land", "ha"}, {"en", "kWh at 5㎾", "kw|5 kw"}, {"en", "2 ㎥", "m3|m³"}, {"en", "½-inch", "1/2|inch|½"},
+		{"en", "Qurʾan", "quran|qur'an|Qurʾān"}, {"en", "Kaʿba", "kaba|ka'ba"}, {"en", "O＇Brien", "o'brien|obrien"}, {"en", "Qur’an", "quran|qur'an"}, {"en", "Shi`a", "shia|shi'a"}, {"en", "ma´am", "maam|ma'am"}, {"en", "D՚Art", "dart|d'art"}, {"en", "Tonga ʻEua", "eua"}, {"en", "L´Oréal", "loreal|l'oreal"}, {"en", "fo'c'sle", "focsle|fo'c'sle"},
+		{"en", "🚀 launch", "🚀|launch"}, {"en", "ok 👌🏿", "👌"}, {"en", "🏳️‍🌈 pride", "🏳️‍🌈|🌈"}, {"en", "love ♥", "♥|♥️"}, {"en", "done ✅", "✅"}, {"en", "☕️ break", "☕"}, {"de", "Größe 🎈", "🎈"},
+		{"en", "A/B test", "a/b"}, {"en", "24/7 support", "24/7|24 7"}, {"en", "on-line", "online|on line"}, {"en", "a Ph.D. student", "phd|ph.d.|PhD"}, {"en", "a PhD student", "ph.d.|phd|Ph.D."}, {"en", "M.Sc. degree", "msc"}, {"en", "mp3player", "mp3"}, {"en", "sha256sum", "sha256|sha 256"}, {"en", "utf8mb4", "utf8"}, {"en", "➂ third ⓬ twelfth", "3|12|third|➂"}, {"en", "1,500 people", "1500|1,500"}, {"en", "1500 people", "1,500"},
+	} {
+		finds(t, tc.language, tc.queries, tc.text, "something else")
+	}
+}
+
 // TestHeld: exact words differ from other forms of them.
 func TestHeld(t *testing.T) {
 	for _, tc := range []struct {

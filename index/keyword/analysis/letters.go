@@ -19,7 +19,7 @@ type unifyLetters struct {
 
 // printedApostrophes maps typographic apostrophes, and letters that look like them, to the typed
 // one.
-var printedApostrophes = []string{"’", "'", "‘", "'", "ʼ", "'", "ʹ", "'", "ʻ", "'", "ʽ", "'", "ˈ", "'", "ꞌ", "'"}
+var printedApostrophes = []string{"’", "'", "‘", "'", "ʼ", "'", "ʹ", "'", "ʻ", "'", "ʽ", "'", "ʾ", "'", "ʿ", "'", "ˈ", "'", "ꞌ", "'"}
 
 // lettersOf maps letters of a language that keyboards lack, or that people leave out.
 var lettersOf = map[string][]string{

@@ -21,8 +21,9 @@ import (
 //  4. A word after --, with others that hyphens join: --follow-key-file.
 //  5. A word after a full stop that does not end a sentence: .NET, .gitignore; and words of letters
 //     joined by &: AT&T.
-//  6. Words that hyphens join, or letters that full stops join, without them: email for e-mail,
-//     gpt4 for GPT-4, 9783161484100 for a number with hyphens, ai for A.I.; see joinedName.
+//  6. Words that hyphens join, or abbreviations that full stops join, without them: email for
+//     e-mail, gpt4 for GPT-4, 9783161484100 for a number with hyphens, ai for A.I., phd for Ph.D.;
+//     see joinedName.
 //  7. Letters with superscript digits, as plain ones: m2 for m². The letters stay a word, as the
 //     digits may be a footnote.
 //  8. The date that a time begins with, without hyphens: 20240315 for 2024-03-15T14:30.
@@ -102,7 +103,7 @@ func nameAt(input []byte, words analysis.TokenStream, first int) (from, to, last
 const MaxJoined = 64
 
 // joinedName returns the words from words[first] on that hyphens join, without the hyphens, and the
-// index of the word after them; or the letters of words[first] that full stops join. The name is
+// index of the word after them; or the abbreviations of words[first] that full stops join. The name is
 // nil if there is none: without a digit only two words are joined, and digits alone only if there
 // are three groups, as 3-2 is not 32.
 func joinedName(input []byte, words analysis.TokenStream, first int) (name []byte, next int) {
@@ -111,7 +112,7 @@ func joinedName(input []byte, words analysis.TokenStream, first int) (name []byt
 	}
 	if bytes.IndexByte(words[first].Term, '.') >= 0 {
 		letters := bytes.ReplaceAll(words[first].Term, []byte("."), nil)
-		if utf8.RuneCount(letters) == len(words[first].Term)-len(letters)+1 && !bytes.ContainsFunc(letters, notLetter) {
+		if areAbbreviations(words[first].Term) {
 			name = letters
 		}
 		return name, next
@@ -133,6 +134,21 @@ func joinedName(input []byte, words analysis.TokenStream, first int) (name []byt
 		return nil, next
 	}
 	return name, next
+}
+
+// areAbbreviations reports whether a word consists of single letters, or of capitals with at most
+// one letter after each, between full stops.
+func areAbbreviations(word []byte) bool {
+	single, titles := true, true
+	for part := range bytes.SplitSeq(word, []byte(".")) {
+		if len(part) == 0 || bytes.ContainsFunc(part, notLetter) {
+			return false
+		}
+		n := utf8.RuneCount(part)
+		single = single && n == 1
+		titles = titles && n <= 2 && unicode.IsUpper(firstRune(part))
+	}
+	return single || titles
 }
 
 // joinedDate returns the date, without hyphens, of three words that hyphens join and that go on

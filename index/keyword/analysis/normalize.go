@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 	"sort"
 	"strings"
@@ -19,7 +20,7 @@ import (
 //     the syllable.
 //  2. Letters, digits and signs that stand for some get their usual form (NFKC): ﬁ becomes fi, １ 1,
 //     ｶﾞ ガ, ㌔ キロ, ㎏ kg, ℃ °C, № No.
-//  3. Numbers of one character become words: ① becomes 1, ½ 1/2, and 2½ 2 1/2.
+//  3. Numbers of one character become words: ① and ❶ become 1, ½ 1/2, and 2½ 2 1/2.
 //  4. Other characters keep their form: Windows™ is not WindowsTM. So do letters of Hangul that
 //     stand alone, because NFKC joins some of them to the syllable before: 감사ㄳ would become 감삯.
 //  5. Subscript digits after a letter become plain: CO₂ is CO2. Superscript digits do not, as they
@@ -94,8 +95,22 @@ var invisible = &unicode.RangeTable{
 	LatinOffset: 1,
 }
 
-// removeInvisible returns text without invisible characters and with plain slashes in fractions,
-// and the changes that it made.
+// circled returns the number that a circle around it makes one character, if it is one that Unicode
+// does not decompose, and else 0.
+func circled(r rune) int {
+	for _, first := range []rune{'❶', '➀', '➊', '⓵'} { // to ten
+		if first <= r && r < first+10 {
+			return int(r-first) + 1
+		}
+	}
+	if '⓫' <= r && r <= '⓴' {
+		return int(r-'⓫') + 11
+	}
+	return 0
+}
+
+// removeInvisible returns text without invisible characters, with plain slashes in fractions and
+// with numbers for what circled has, and the changes that it made.
 func removeInvisible(text []byte, keepJoiners bool) (visible []byte, removed changes) {
 	copied := 0 // of text
 	for i := 0; i < len(text); {
@@ -112,6 +127,12 @@ func removeInvisible(text []byte, keepJoiners bool) (visible []byte, removed cha
 			visible = append(append(visible, text[copied:i]...), '/')
 			copied = i + size
 			removed = append(removed, change{len(visible) - 1, len(visible), i, copied})
+		} else if n := circled(r); n > 0 {
+			visible = append(visible, text[copied:i]...)
+			at := len(visible)
+			visible = fmt.Appendf(visible, " %d ", n)
+			copied = i + size
+			removed = append(removed, change{at, len(visible), i, copied})
 		}
 		i += size
 	}
@@ -143,13 +164,13 @@ var (
 	aroundN = strings.NewReplacer("'n'", " n ", "’n’", "   n   ")
 	// likeApostrophes maps characters that are typed for apostrophes, and would separate words, to
 	// apostrophes of the same length.
-	likeApostrophes = map[rune]string{'`': "'", '´': "ʼ", '′': "’", '‛': "’"}
+	likeApostrophes = map[rune]string{'`': "'", '´': "ʼ", '′': "’", '‛': "’", '՚': "ʼ"}
 )
 
 // unifyApostrophes replaces characters that stand for apostrophes between letters, and the
 // apostrophes of aroundN. It keeps the length of text.
 func unifyApostrophes(text []byte) []byte {
-	if bytes.ContainsAny(text, "`´′‛") {
+	if bytes.ContainsAny(text, "`´′‛՚") {
 		text = bytes.Clone(text)
 		for i, size := 1, 0; i < len(text); i += size {
 			var r rune

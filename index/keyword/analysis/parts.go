@@ -12,8 +12,9 @@ import (
 // whole:
 //
 //  1. The letters and the digits of a word that has both: iphone and 15 of iPhone15, gb of 16gb. If
-//     they alternate more than once, as in mp3player, only parts of at least minLetters letters;
-//     but all parts of 15T14 and the like, which come from times such as 2024-03-15T14:30.
+//     they alternate more than once, as in mp3player, only parts of at least minLetters letters, and
+//     two or more letters with the digits behind them, mp3; but all parts of 15T14 and the like,
+//     which come from times such as 2024-03-15T14:30.
 //  2. The beginnings of numbers with several full stops: 2 and 2.10 of 2.10.3, but not 1.234 of
 //     1.234.567 where full stops separate thousands. After letters one full stop is enough: 2 of
 //     v2.10.
@@ -76,13 +77,17 @@ func appendRuns(dst analysis.TokenStream, t *analysis.Token) analysis.TokenStrea
 		return dst
 	}
 	time = time && IsDigit(t.Term[0])
-	start := 0
+	start, before := 0, 0
 	for _, end := range append(borders, len(t.Term)) {
 		run := t.Term[start:end]
-		if len(borders) == 1 || time || !unicode.IsDigit(firstRune(run)) && utf8.RuneCount(run) >= minLetters {
+		digits := unicode.IsDigit(firstRune(run))
+		if len(borders) == 1 || time || !digits && utf8.RuneCount(run) >= minLetters {
 			dst = appendPart(dst, subToken(t, start, end))
 		}
-		start = end
+		if digits && len(borders) > 1 && !time && utf8.RuneCount(t.Term[before:start]) > 1 {
+			dst = appendPart(dst, subToken(t, before, end))
+		}
+		before, start = start, end
 	}
 	return dst
 }
