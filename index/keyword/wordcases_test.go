@@ -220,8 +220,8 @@ func TestContractions(t *testing.T) {
 	}
 }
 
-// TestSpellings: further spellings of joined words, names, signs and apostrophes.
-func TestSpellings(t *testing.T) {
+// TestMoreSpellings: further spellings of joined words, names, signs and apostrophes.
+func TestMoreSpellings(t *testing.T) {
 	for _, tc := range []struct{ language, text, queries string }{
 		{"en", "a 64 bit system", "64bit"}, {"en", "a 64bit system", "64 bit|64-bit"}, {"en", "an air port", "airport"}, {"en", "the airport", "air port|air-port"},
 		{"en", "a note book", "notebook|note-book"}, {"en", "call (030) 1234-5678", "03012345678|030 12345678"}, {"en", "5 GHz", "5ghz"}, {"en", "100W lamp", "100 w|100w"}, {"en", "a 230 V line", "230V|230v"},
