@@ -72,6 +72,8 @@ type Key struct {
 	MadeBy   string     `json:"made_by,omitempty"`   // id of the key that made it, which may be revoked; empty: none, or made before that was kept
 	LastUsed *time.Time `json:"last_used,omitempty"` // the hour in which it was used last; nil: never
 
+	Tenant *Tenant `json:"-"` // of a tenant token, which is the key with fewer rights; nil: the key itself
+
 	makers []Rate // those of the key that made it, and of that one's maker, and so on
 }
 
@@ -92,6 +94,11 @@ func (k *Key) Rates() []Rate {
 
 // MayUse reports whether the key allows a collection.
 func (k *Key) MayUse(collection string) bool {
+	if k.Tenant != nil {
+		if _, ok := k.Tenant.Filter(collection); !ok {
+			return false
+		}
+	}
 	return slices.ContainsFunc(k.Collections, func(p string) bool { return matches(p, collection) })
 }
 

@@ -153,11 +153,15 @@ func (k *Keyring) expired(e *entry) bool {
 }
 
 // Check returns the key of a token, which the caller must not change, or [ErrUnknown] or
-// [ErrExpired].
+// [ErrExpired]. For a tenant token it returns the key that signed it with [Key.Tenant] set, or an
+// error that matches [ErrTenant] too.
 func (k *Keyring) Check(token string) (*Key, error) {
 	sum := digestOf(token)
 	if k.admin != nil && k.admin.hash.is(sum) {
 		return &k.admin.key, nil
+	}
+	if isTenantToken(token) {
+		return k.checkTenant(token)
 	}
 	id, ok := tokenID(token)
 	if !ok {
@@ -186,6 +190,9 @@ func (k *Keyring) Recheck(key *Key) error {
 	k.mu.RUnlock()
 	if e == nil {
 		return ErrUnknown
+	}
+	if t := key.Tenant; t != nil && !k.now().Before(t.Expires) {
+		return fmt.Errorf("%w: the tenant token, on %s", ErrExpired, t.Expires.Format(time.RFC3339))
 	}
 	return k.checkExpiry(e)
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"example.com/searchd/access"
+	"example.com/searchd/index/filter"
 )
 
 // open marks a route that needs no key.
@@ -16,6 +17,40 @@ const open access.Scopes = 1 << 7
 // caller is the sender of a request.
 type caller struct {
 	key *access.Key // nil: the server asks for no key
+}
+
+// tenantRoutes are the routes that a tenant token may use. Their handlers pass [caller.within] to
+// the engine. Every other route may return what belongs to other tenants, or counts of it.
+var tenantRoutes = map[string]bool{
+	"GET /v1/collections/{collection}/search":        true,
+	"POST /v1/collections/{collection}/search":       true,
+	"POST /v1/collections/{collection}/search/batch": true,
+	"POST /v1/collections/{collection}/similar":      true,
+	"GET /v1/collections/{collection}/explain/{id}":  true,
+	"POST /v1/collections/{collection}/explain/{id}": true,
+}
+
+// within returns the documents of a collection that the caller may see, nil for all: the filter of
+// a tenant token.
+func (c caller) within(collection string) (filter.Expr, error) {
+	if c.key == nil || c.key.Tenant == nil {
+		return nil, nil
+	}
+	f, ok := c.key.Tenant.Filter(collection)
+	if !ok {
+		return nil, c.mayUse(collection)
+	}
+	if f.Meilisearch != nil {
+		return nil, badKey(fmt.Errorf("%w: searchRules: got a filter, allowed: none here; use key, collections and filter", access.ErrTenant))
+	}
+	if f.Text == "" {
+		return nil, nil
+	}
+	e, err := filter.Parse(f.Text)
+	if err != nil {
+		return nil, badKey(fmt.Errorf("%w: %w", access.ErrTenant, err))
+	}
+	return e, nil
 }
 
 // callerID is the key of the id in echo's context, for the log.
@@ -45,6 +80,9 @@ func (c caller) mayUse(collection string) error {
 	if c.key == nil || c.key.MayUse(collection) {
 		return nil
 	}
+	if c.key.Tenant != nil {
+		return &authError{kind: errCollection, challenge: challengeScope, detail: fmt.Sprintf("the tenant token does not allow the collection %.64q", collection)}
+	}
 	return &authError{kind: errCollection, challenge: challengeScope,
 		detail: fmt.Sprintf("key %s: got collection %.64q, allowed: %s", c.key.ID, collection, strings.Join(c.key.Collections, ", "))}
 }
@@ -64,6 +102,9 @@ func (s *Server) admit(r *http.Request, rt route) (caller, error) {
 		return caller{}, badKey(err)
 	}
 	c := caller{key}
+	if key.Tenant != nil && !tenantRoutes[rt.method+" "+rt.path] {
+		return c, &authError{kind: errScope, detail: "a tenant token searches collections, this needs an API key", challenge: challengeScope}
+	}
 	if key.Scopes&rt.needs == 0 {
 		return c, &authError{kind: errScope, detail: fmt.Sprintf("key %s: has the scopes %s, this needs %s", key.ID, key.Scopes, strings.Join(rt.needs.Names(), " or ")),
 			challenge: challengeScope + fmt.Sprintf(", scope=%q", strings.Join(rt.needs.Names(), " "))}
@@ -73,7 +114,7 @@ func (s *Server) admit(r *http.Request, rt route) (caller, error) {
 
 func badKey(err error) error {
 	detail := "the API key is not known here; it may have been revoked"
-	if errors.Is(err, access.ErrExpired) {
+	if errors.Is(err, access.ErrExpired) || errors.Is(err, access.ErrTenant) {
 		detail = err.Error()
 	}
 	return &authError{kind: errBadKey, detail: detail, challenge: challengeToken}

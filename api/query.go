@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"example.com/searchd/index/filter"
 	"example.com/searchd/search"
 )
 
@@ -112,6 +113,10 @@ func (s *Server) batchSearch(_ http.ResponseWriter, r *http.Request) (any, error
 	if n := len(b.Searches); n == 0 || n > search.MaxBatch {
 		return nil, &search.FieldError{Field: "searches", Value: n, Allowed: fmt.Sprintf("1 to %d queries", search.MaxBatch)}
 	}
+	visible, err := within(r)
+	if err != nil {
+		return nil, err
+	}
 	items := make([]batchItem, len(b.Searches))
 	var queries []search.Query
 	var at []int // by query: its place among the items
@@ -125,6 +130,7 @@ func (s *Server) batchSearch(_ http.ResponseWriter, r *http.Request) (any, error
 			items[i].Error = s.answerItemError("", err).under(searchAt(i))
 			continue
 		}
+		q.Within = visible
 		queries, at = append(queries, q), append(at, i)
 	}
 	if len(queries) > 0 {
@@ -156,6 +162,10 @@ func (s *Server) similar(_ http.ResponseWriter, r *http.Request) (any, error) {
 	if err := decodeBody(r, false, &q); err != nil {
 		return nil, err
 	}
+	var err error
+	if q.Within, err = within(r); err != nil {
+		return nil, err
+	}
 	res, err := s.o.Engine.Similar(r.Context(), r.PathValue("collection"), q)
 	return s.searched(r, res, err)
 }
@@ -178,7 +188,16 @@ func (s *Server) getExplain(_ http.ResponseWriter, r *http.Request) (any, error)
 	return s.explain(r, q)
 }
 
+// within returns the documents that the sender of a request may see in the collection of its path.
+func within(r *http.Request) (filter.Expr, error) {
+	return callerOf(r.Context()).within(r.PathValue("collection"))
+}
+
 func (s *Server) explain(r *http.Request, q search.Query) (any, error) {
+	var err error
+	if q.Within, err = within(r); err != nil {
+		return nil, err
+	}
 	x, err := s.o.Engine.Explain(r.Context(), r.PathValue("collection"), r.PathValue("id"), q)
 	if err != nil {
 		return nil, err
@@ -189,6 +208,10 @@ func (s *Server) explain(r *http.Request, q search.Query) (any, error) {
 }
 
 func (s *Server) search(r *http.Request, q search.Query) (any, error) {
+	var err error
+	if q.Within, err = within(r); err != nil {
+		return nil, err
+	}
 	res, err := s.o.Engine.Search(r.Context(), r.PathValue("collection"), q)
 	return s.searched(r, res, err)
 }

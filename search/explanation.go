@@ -48,7 +48,7 @@ func (s *search) explainPlace(ctx context.Context, id string) (*Explanation, err
 	if err != nil {
 		return nil, err
 	}
-	if docs[0] == nil {
+	if docs[0] == nil || !s.maySee(docs[0]) {
 		return nil, fmt.Errorf("%w: %s", ErrDocumentNotFound, id)
 	}
 	if s.plan.limit = s.plan.Window; s.plan.Mode == Keyword && len(s.plan.sort) > 0 {
@@ -78,6 +78,20 @@ func (s *search) explainPlace(ctx context.Context, id string) (*Explanation, err
 	}
 	x.TimingsMS, x.Degraded, x.Degrade = s.timings, s.degraded != "", s.degraded
 	return x, nil
+}
+
+// maySee reports whether the sender of the query may see a document. The index may be behind what
+// is stored, so that hits are checked too.
+func (s *search) maySee(d *backend.Document) bool {
+	if s.plan.Within == nil {
+		return true
+	}
+	parts, err := s.record.Settings.Fields.SplitStored(d.Fields)
+	if err != nil {
+		return false
+	}
+	parts.Values[filter.DocumentID] = d.ID
+	return s.plan.Within.Match(parts.Values)
 }
 
 // place finds a document among the candidates. One that is not there gets the scores that it would

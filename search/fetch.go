@@ -30,7 +30,7 @@ func (s *search) fetch(ctx context.Context) error {
 	page := s.page
 	return backend.FetchPages(ctx, s.engine.backend, s.shown(refs), func(refs []backend.Ref, have backend.FetchResponse) error {
 		for i, d := range have.Documents {
-			if d == nil {
+			if d == nil || !s.maySee(d) {
 				continue
 			}
 			if have.Terms != nil && have.Terms[i] != nil {
@@ -220,6 +220,9 @@ func (s *search) explain(ctx context.Context, c candidate) (*Explain, error) {
 		}
 		e.Keyword = &KeywordExplain{Rank: c.words.Rank, Score: c.words.Score, Ceiling: s.wordCeiling, Norm: c.words.Norm, Terms: make([]TermExplain, len(terms))}
 		for i, t := range terms {
+			if s.plan.Within != nil {
+				t.DF, t.IDF = 0, 0 // they count documents of others
+			}
 			e.Keyword.Terms[i] = TermExplain(t)
 		}
 	}

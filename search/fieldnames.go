@@ -21,7 +21,7 @@ type fieldUse struct {
 
 // uses returns the fields that a query names, in the order of its members.
 func (p *plan) uses() []fieldUse {
-	uses := filterUses(p.filter)
+	uses := filterUses(p.asked)
 	for _, f := range p.words.Fields {
 		uses = append(uses, fieldUse{"fields", "fields", f.Name})
 	}
@@ -132,8 +132,12 @@ func (e *Engine) someFields(ctx context.Context, collection string, m mapping.Ma
 	return slices.Compact(values), slices.Compact(texts), nil
 }
 
-// warnings says which fields of the query no document has, unless the index is being filled.
+// warnings says which fields of the query no document has, unless the index is being filled or the
+// sender may not see all documents.
 func (s *search) warnings(ctx context.Context) ([]string, error) {
+	if s.plan.Within != nil {
+		return s.notes, nil
+	}
 	none, partial, err := s.engine.lacking(ctx, s.collection, undeclared(s.record.Settings.Fields, s.plan.uses()))
 	if err != nil || partial || len(none) == 0 {
 		return s.notes, err

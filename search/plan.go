@@ -24,7 +24,8 @@ type plan struct {
 	highlight bool
 	text      QueryText
 	words     backend.Words
-	filter    filter.Expr // nil: no filter
+	asked     filter.Expr // the query's own filter; nil: none
+	filter    filter.Expr // with that of Within; nil: none
 	given     bool        // the vector is given: there is no text
 	browse    bool        // the text has no word or phrase: there is nothing to rank by
 	facets    []backend.Facet
@@ -63,7 +64,12 @@ func newPlan(q Query, canRerank, given bool) *plan {
 		if err != nil {
 			wrong.Add("filter", q.Filter, err.Error())
 		}
-		p.filter = filter.WithID(e)
+		p.asked = filter.WithID(e)
+	}
+	p.filter = p.asked
+	if q.Within != nil {
+		p.Within = filter.WithID(q.Within)
+		p.filter = filter.All(p.Within, p.asked)
 	}
 	p.wrong = wrong
 	return p
@@ -71,6 +77,11 @@ func newPlan(q Query, canRerank, given bool) *plan {
 
 // of checks the query against a collection with the mapping m.
 func (p *plan) of(m mapping.Mapping) error {
+	for _, name := range filter.Fields(p.Within) {
+		if m[name].Type == mapping.Stored { // without values in the index a negation would hold for every document
+			return fmt.Errorf("%w: the filter of the API key names the field %.80q, which the settings declare stored", ErrUnsupported, name)
+		}
+	}
 	checkStored(m, p.uses(), &p.wrong)
 	return p.wrong.Err()
 }

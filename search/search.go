@@ -145,7 +145,7 @@ func (s *search) finish(ctx context.Context, start time.Time) (*Response, error)
 	if err != nil {
 		return nil, err
 	}
-	if len(s.hits) < len(s.page) { // deleted meanwhile, or damaged
+	if len(s.hits) < len(s.page) && s.plan.Within == nil { // deleted meanwhile, or damaged
 		if now, err := s.engine.backend.Open(ctx, backend.OpenRequest{Collection: s.collection}); err == nil && now.Collection.DamagedDocuments > 0 {
 			warnings = append(warnings, fmt.Sprintf("hits: %d of total could not be read and are left out; damaged_documents of the collection is %d", len(s.page)-len(s.hits), now.Collection.DamagedDocuments))
 		}
@@ -249,7 +249,7 @@ func (s *search) respell(ctx context.Context) (err error) {
 	speller, ok := s.encoding.Embedder.(Speller)
 	c := querytext.Corrector{
 		Backend: s.engine.backend, Collection: s.collection, Fields: s.record.Settings.Fields, Selection: s.selection, Analysis: s.analysis,
-		Knows: func(word string) bool { return ok && speller.Knows(word) }, Expand: s.expansions, Unfinished: s.plan.Unfinished,
+		Knows: func(word string) bool { return ok && speller.Knows(word) }, Expand: s.expansions, Unfinished: s.plan.Unfinished, Alone: s.plan.Within != nil,
 		ByWords: s.plan.Mode != Semantic, ByMeaning: s.plan.Mode != Keyword,
 	}
 	s.plan.words.Text, err = c.Correct(ctx, &s.plan.text)

@@ -24,7 +24,7 @@ const similarVectors = 1024
 func similarQuery(q Similar) Query {
 	never := false
 	return Query{
-		Mode: Semantic, Filter: q.Filter, Window: q.Window, Limit: q.Limit, Offset: q.Offset, Page: q.Page, Passages: q.Passages, ReturnFields: q.ReturnFields, OmitFields: q.OmitFields, MinSimilarity: q.MinSimilarity,
+		Mode: Semantic, Filter: q.Filter, Within: q.Within, Window: q.Window, Limit: q.Limit, Offset: q.Offset, Page: q.Page, Passages: q.Passages, ReturnFields: q.ReturnFields, OmitFields: q.OmitFields, MinSimilarity: q.MinSimilarity,
 		Diversity: q.Diversity, Facets: q.Facets, Sort: q.Sort, Boosts: q.Boosts, Group: q.Group, Sentences: q.Sentences, Explain: q.Explain, Highlight: &never,
 	}
 }
@@ -141,7 +141,7 @@ func (s *search) meanOf(ctx context.Context, field string, ids []string) ([]floa
 	}
 	i := 0
 	one := func(d *backend.Document) error {
-		if d == nil {
+		if d == nil || !s.maySee(d) {
 			return fmt.Errorf("%w: %s in collection %s", ErrDocumentNotFound, ids[i], s.engine.named(s.collection))
 		}
 		if len(d.Passages) == 0 {
@@ -157,7 +157,7 @@ func (s *search) meanOf(ctx context.Context, field string, ids []string) ([]floa
 		}
 		return nil
 	}
-	err := backend.LookupPages(ctx, s.engine.backend, backend.LookupRequest{Collection: s.collection, IDs: ids, NoFields: true}, func(_ []string, docs []*backend.Document) error {
+	err := backend.LookupPages(ctx, s.engine.backend, backend.LookupRequest{Collection: s.collection, IDs: ids, NoFields: s.plan.Within == nil}, func(_ []string, docs []*backend.Document) error {
 		for _, d := range docs {
 			if err := one(d); err != nil {
 				return err

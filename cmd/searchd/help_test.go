@@ -46,7 +46,7 @@ func TestWrongArguments(t *testing.T) {
 		{"restore --data x", "searchd restore FILE --data DIR"},
 		{"check stray", "searchd check"},
 		{"help nosuch", `command: got "nosuch", allowed: backup, `},
-		{"help keys revok", `keys: got "revok", allowed: create, list, revoke; did you mean revoke?`},
+		{"help keys revok", `keys: got "revok", allowed: create, list, revoke, token; did you mean revoke?`},
 		{"help serve x", `unknown command "x" for "searchd serve"`},
 		{"rerank --model x --pooling max", "unknown flag: --pooling; `searchd rerank --help` names the flags"},
 		{"serve --nosuch", "unknown flag: --nosuch; `searchd serve --help` names the flags"},

@@ -20,17 +20,18 @@ import (
 	"example.com/searchd/access"
 	"example.com/searchd/client"
 	"example.com/searchd/cmd/internal/command"
+	"example.com/searchd/index/filter"
 	"example.com/searchd/internal/terminal"
 	"example.com/searchd/search/embedded"
 )
 
 func newKeysCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "keys", Short: "Make, list and revoke API keys",
+		Use: "keys", Short: "Make, list and revoke API keys, sign tenant tokens",
 		Long: `Works on a data folder that no process uses (--data), or on a running server (--server, with --key or SEARCHD_KEY).
 A key is shown once, when it is made; only its SHA-256 is kept.`,
 	}
-	cmd.AddCommand(newKeysCreateCommand(), newKeysListCommand(), newKeysRevokeCommand())
+	cmd.AddCommand(newKeysCreateCommand(), newKeysListCommand(), newKeysRevokeCommand(), newKeysTokenCommand())
 	return cmd
 }
 
@@ -178,6 +179,42 @@ func newKeysCreateCommand() *cobra.Command {
 			_, err = fmt.Fprintln(cmd.OutOrStdout(), token)
 			return err
 		})
+	}
+	return cmd
+}
+
+func newKeysTokenCommand() *cobra.Command {
+	var key, expires string
+	var t client.TenantToken
+	cmd := &cobra.Command{
+		Use: "token", Short: "Sign a tenant token and print it",
+		Long: `A tenant token searches on behalf of the key that signs it, but finds only the documents that pass its filter.
+It is stored nowhere and ends when it expires or when the key is revoked. No server is asked.`,
+		Example: "  searchd keys token --filter \"tenant = 'acme'\" --collections docs --expires 1h",
+		Args:    cobra.NoArgs, PreRunE: command.Fill,
+	}
+	cmd.Flags().StringVar(&key, "key", "", "API key that signs, with the scope search")
+	cmd.Flags().StringVar(&t.Filter, "filter", "", "documents that it finds (default: all)")
+	cmd.Flags().StringSliceVar(&t.Collections, "collections", nil, "names of collections, '*' for any text (default: those of the key)")
+	cmd.Flags().StringVar(&expires, "expires", "1h", "a time from now (90d, 12h) or a date (2030-01-31, 2030-01-31T12:00:00Z)")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if _, err := filter.Parse(t.Filter); t.Filter != "" && err != nil {
+			return fmt.Errorf("--filter: %w", err)
+		}
+		at, err := parseExpiry(expires, time.Now())
+		if err != nil {
+			return err
+		}
+		if at == nil {
+			return errors.New("--expires: got nothing, allowed: a time from now such as 90d or 12h, or a date such as 2030-01-31")
+		}
+		t.Expires = *at
+		token, err := client.SignTenantToken(key, t)
+		if err != nil {
+			return fmt.Errorf("--key: %w", err)
+		}
+		_, err = fmt.Fprintln(cmd.OutOrStdout(), token)
+		return err
 	}
 	return cmd
 }

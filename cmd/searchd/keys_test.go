@@ -13,6 +13,7 @@ import (
 	"example.com/searchd/access"
 	"example.com/searchd/api"
 	"example.com/searchd/api/apitest"
+	"example.com/searchd/search/embedded"
 )
 
 // command runs searchd with arguments and returns what it wrote to standard output.
@@ -214,5 +215,38 @@ func TestWhenServeStarts(t *testing.T) {
 				t.Errorf("guarded = %v, want %v", ring.Guarded(), tt.guarded)
 			}
 		})
+	}
+}
+
+// TestKeysToken: what the command and the Go client sign is what the keyring reads.
+func TestKeysToken(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	key := mustCommand(t, "keys", "create", "--data", dir, "--scopes", "search,documents:read", "--name", "website")
+	token := mustCommand(t, "keys", "token", "--key", key, "--filter", "tenant = 'a'", "--collections", "docs,shop-*", "--expires", "2h")
+	vault, err := embedded.OpenVault(dir, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer vault.Close()
+	ring, err := access.Open(vault, access.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := ring.Check(token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, ok := got.Tenant.Filter("shop-1")
+	if !ok || f.Text != "tenant = 'a'" || got.Scopes != access.Search || got.MayUse("other") || time.Until(got.Tenant.Expires) < time.Hour {
+		t.Errorf("%+v, %+v", got, f)
+	}
+	for flag, args := range map[string][]string{
+		"--filter":  {"--key", key, "--filter", "tenant ="},
+		"--expires": {"--key", key, "--expires", "yesterday"},
+		"--key":     {"--key", "not a key at all"},
+	} {
+		if _, err := runCommand(t, append([]string{"keys", "token"}, args...)...); err == nil || !strings.Contains(err.Error(), flag) {
+			t.Errorf("%v: %v", args, err)
+		}
 	}
 }

@@ -18,6 +18,28 @@ type Expr interface {
 	sealed()
 }
 
+// All returns the expression that holds if every one of exprs does; nil ones hold. It is nil where
+// all are.
+func All(exprs ...Expr) Expr {
+	var all And
+	for _, e := range exprs {
+		switch e := e.(type) {
+		case nil:
+		case And:
+			all = append(all, e...)
+		default:
+			all = append(all, e)
+		}
+	}
+	switch len(all) {
+	case 0:
+		return nil
+	case 1:
+		return all[0]
+	}
+	return all
+}
+
 // Op is a comparison.
 type Op uint8
 

@@ -56,12 +56,13 @@ func CompareNear(a, b NearTerm) int {
 // Near returns terms of the documents in allow (nil: all) that are within maxEdits, at most
 // [MaxEdits], of the term of word, or are prefixes of word, such as the stem of a word with a
 // misspelled ending, in the order of [CompareNear]. All have its first character. correct is true,
-// and there are none, if any document has the term or if word is not exactly one term.
-func (x *Index) Near(ctx context.Context, word string, maxEdits int, allow *roaring.Bitmap) (near []NearTerm, correct bool, err error) {
+// and there are none, if any document, with alone any in allow, has the term or if word is not
+// exactly one term.
+func (x *Index) Near(ctx context.Context, word string, maxEdits int, allow *roaring.Bitmap, alone bool) (near []NearTerm, correct bool, err error) {
 	if maxEdits < 0 || maxEdits > MaxEdits {
 		return nil, false, fmt.Errorf("%w: edits is %d, must be from 0 to %d", ErrQuery, maxEdits, MaxEdits)
 	}
-	return x.suggest(word, func(v *view, term string) ([]NearTerm, error) {
+	return x.suggest(word, allow, alone, func(v *view, term string) ([]NearTerm, error) {
 		if maxEdits == 0 {
 			return nil, nil
 		}
@@ -83,8 +84,8 @@ func (x *Index) Near(ctx context.Context, word string, maxEdits int, allow *roar
 // Beginning returns terms of the documents in allow (nil: all) that begin with word, with or
 // without its accents, or are prefixes of word, such as the stem of an unfinished word, the most
 // frequent first. For correct see [Index.Near].
-func (x *Index) Beginning(ctx context.Context, word string, allow *roaring.Bitmap) (begin []NearTerm, correct bool, err error) {
-	return x.suggest(word, func(v *view, _ string) ([]NearTerm, error) {
+func (x *Index) Beginning(ctx context.Context, word string, allow *roaring.Bitmap, alone bool) (begin []NearTerm, correct bool, err error) {
+	return x.suggest(word, allow, alone, func(v *view, _ string) ([]NearTerm, error) {
 		candidates := map[string]NearTerm{}
 		for _, prefix := range spellings(word) {
 			found, err := v.terms(ctx, noSigns{}, []byte(prefix), afterPrefix([]byte(prefix)), func(string) int { return 1 })
@@ -100,13 +101,17 @@ func (x *Index) Beginning(ctx context.Context, word string, allow *roaring.Bitma
 }
 
 // suggest calls find with the term of word unless the word is correct.
-func (x *Index) suggest(word string, find func(v *view, term string) ([]NearTerm, error)) (terms []NearTerm, correct bool, err error) {
+func (x *Index) suggest(word string, allow *roaring.Bitmap, alone bool, find func(v *view, term string) ([]NearTerm, error)) (terms []NearTerm, correct bool, err error) {
 	term, ok := x.onlyTerm(word)
 	if !ok {
 		return nil, true, nil
 	}
 	err = x.read(func(v *view) (err error) {
-		if correct, err = v.hasTerm(term); !correct && err == nil {
+		correct, err = v.hasTerm(term)
+		if correct && alone && allow != nil {
+			correct, err = v.hasTermIn(term, allow)
+		}
+		if !correct && err == nil {
 			terms, err = find(v, term)
 		}
 		return err
@@ -172,6 +177,26 @@ func (v *view) hasTerm(term string) (have bool, err error) {
 	}
 	v.has.Put(term, have, len(term))
 	return have, nil
+}
+
+// hasTermIn reports whether a document in allow has a term.
+func (v *view) hasTermIn(term string, allow *roaring.Bitmap) (bool, error) {
+	for _, s := range v.segments {
+		docs, have := roaring.New(), roaring.New()
+		for field := range s.lengths {
+			list, err := s.list(field, term)
+			if err == nil && list != nil {
+				err = orInto(docs, list)
+			}
+			if err != nil {
+				return false, err
+			}
+		}
+		if s.addNumbers(have, s.live(docs)); have.Intersects(allow) {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // hasTerm reports whether a document that is not deleted has a term in a field.

@@ -63,7 +63,7 @@ func TestNearTwin(t *testing.T) {
 				allow.Add(uint32(r.IntN(100)))
 			}
 		}
-		got, stands, err := x.Near(context.Background(), w, most, allow)
+		got, stands, err := x.Near(context.Background(), w, most, allow, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -168,7 +168,7 @@ func TestBeginning(t *testing.T) {
 		if tc.allow != nil {
 			allow = roaring.BitmapOf(tc.allow...)
 		}
-		got, stands, err := x.Beginning(context.Background(), tc.word, allow)
+		got, stands, err := x.Beginning(context.Background(), tc.word, allow, false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -189,22 +189,22 @@ func TestNearLimits(t *testing.T) {
 	x := openTemp(t, Options{})
 	apply(t, x, 1, Entry{No: 1, Text: []Field{{"text", "receive money"}}})
 	for _, most := range []int{-1, MaxEdits + 1} {
-		if _, _, err := x.Near(context.Background(), "recieve", most, nil); !errors.Is(err, ErrQuery) {
+		if _, _, err := x.Near(context.Background(), "recieve", most, nil, false); !errors.Is(err, ErrQuery) {
 			t.Errorf("edits %d: %v", most, err)
 		}
 	}
 	for _, w := range []string{"", "the", "receive", "received", "two words", strings.Repeat("r", 1<<16)} {
-		if near, stands, err := x.Near(context.Background(), w, 2, nil); err != nil || len(near) > 0 || stands != (len(w) < 1<<16) {
+		if near, stands, err := x.Near(context.Background(), w, 2, nil, false); err != nil || len(near) > 0 || stands != (len(w) < 1<<16) {
 			t.Errorf("%.20q: %v, stands: %v, %v", w, near, stands, err)
 		}
 	}
-	near, stands, err := x.Near(context.Background(), "Recieve", 1, nil)
+	near, stands, err := x.Near(context.Background(), "Recieve", 1, nil, false)
 	if err != nil || stands || len(near) != 1 || near[0].Term != "receiv" || near[0].Edits != 1 || !slices.Equal(near[0].First, []uint32{1}) {
 		t.Errorf("%v, %v", near, err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, _, err := x.Near(ctx, "recieve", 1, nil); !errors.Is(err, context.Canceled) {
+	if _, _, err := x.Near(ctx, "recieve", 1, nil, false); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 }
@@ -229,7 +229,7 @@ func TestBeginningOfMany(t *testing.T) {
 	}
 	entries = append(entries, Entry{No: 1000, Text: []Field{{"body", "zabzz"}}}, Entry{No: 1001, Text: []Field{{"body", "zabzz"}}})
 	apply(t, x, 1, entries...)
-	near, stands, err := x.Beginning(t.Context(), "zab", nil)
+	near, stands, err := x.Beginning(t.Context(), "zab", nil, false)
 	if err != nil || stands || len(near) != MaxNear || near[0].Term != "zabq" || near[1].Term != "zabzz" || near[1].DF != 2 {
 		t.Errorf("Beginning = %+v, %t, %v, want zabq and zabzz first", near[:min(len(near), 2)], stands, err)
 	}
@@ -241,7 +241,7 @@ func TestNearStemsWithAccents(t *testing.T) {
 	x := openTemp(t, Options{Language: "fr"})
 	apply(t, x, 1, Entry{No: 1, Text: []Field{{"body", "Le réfrigérateur."}}})
 	for _, word := range []string{"réfrigératuer", "refrigeratuer", "Réfrigératuer", "re\u0301frige\u0301ratuer"} {
-		near, stands, err := x.Near(t.Context(), word, 1, nil)
+		near, stands, err := x.Near(t.Context(), word, 1, nil, false)
 		if err != nil || stands || len(near) != 1 || near[0].Term != "refriger" {
 			t.Errorf("Near(%q) = %+v, %t, %v, want refriger", word, near, stands, err)
 		}

@@ -311,6 +311,7 @@ type SuggestRequest struct {
 	Edits     int        // how far terms may be from Word, up to [MaxEdits]
 	Beginning bool       // instead: terms that begin with Word, or that Word begins with
 	Selection *Selection // documents that must have the terms; nil: any
+	Alone     bool       // Word is correct only if one of these documents has its term
 
 	Expand *Words // nil: none
 }

@@ -173,9 +173,9 @@ func (c *collection) near(ctx context.Context, r backend.SuggestRequest, out *ba
 	}
 	var terms []keyword.NearTerm
 	if r.Beginning {
-		terms, out.Correct, err = c.keyword.Beginning(ctx, r.Word, documentsOf(r.Selection))
+		terms, out.Correct, err = c.keyword.Beginning(ctx, r.Word, documentsOf(r.Selection), r.Alone)
 	} else {
-		terms, out.Correct, err = c.keyword.Near(ctx, r.Word, r.Edits, documentsOf(r.Selection))
+		terms, out.Correct, err = c.keyword.Near(ctx, r.Word, r.Edits, documentsOf(r.Selection), r.Alone)
 	}
 	if err != nil {
 		return err

@@ -4,6 +4,7 @@ package query
 import (
 	"bytes"
 	"encoding/json"
+	"example.com/searchd/index/filter"
 	"example.com/searchd/search/backend"
 	"example.com/searchd/search/fault"
 	"example.com/searchd/search/fusion"
@@ -67,7 +68,8 @@ type Query struct {
 	Rerank        bool          `json:"rerank,omitempty"`         // put the best hits into the order of the cross-encoder that the server was given
 	RerankWindow  int           `json:"rerank_window,omitempty"`  // how many, 1..200; default 30. With rerank, offset+limit <= rerank_window
 
-	Now time.Time `json:"-"` // the "now" of Boosts; zero: the time of the search
+	Within filter.Expr `json:"-"` // documents that the sender may see, whatever Filter says; nil: all. The answer gives nothing else away, see docs/how-to/tenants.md
+	Now    time.Time   `json:"-"` // the "now" of Boosts; zero: the time of the search
 }
 
 // Syntax says how the text of a query is read.
@@ -257,4 +259,6 @@ type Similar struct {
 	Group         string    `json:"group,omitempty"`
 	Sentences     bool      `json:"sentences,omitempty"`
 	Explain       bool      `json:"explain,omitempty"`
+
+	Within filter.Expr `json:"-"` // as in a Query; the documents of IDs and NegativeIDs have to pass it, too
 }

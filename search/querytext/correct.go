@@ -66,6 +66,7 @@ type Corrector struct {
 	Collection string
 	Fields     mapping.Mapping
 	Selection  *backend.Selection // documents that may be found; nil: all
+	Alone      bool               // a word is correct only if a document of Selection has it
 	Analysis   *keyword.Analysis
 	Knows      func(word string) bool // whether the checkpoint's vocabulary has a word
 	Expand     func(ctx context.Context) ([]backend.Expansion, error)
@@ -141,7 +142,7 @@ func (c *Corrector) correct(ctx context.Context, word string, unfinished bool) (
 	if !unfinished && c.Knows(word) {
 		return true, nil
 	}
-	near, err := c.Backend.Suggest(ctx, backend.SuggestRequest{Collection: c.Collection, Word: word})
+	near, err := c.Backend.Suggest(ctx, backend.SuggestRequest{Collection: c.Collection, Word: word, Selection: c.Selection, Alone: c.Alone})
 	return near.Correct, err
 }
 
@@ -229,7 +230,7 @@ func (c *Corrector) spelled(ctx context.Context, word string) (as string, err er
 	}
 	var near backend.SuggestResponse
 	for most := 1; most <= backend.MaxEdits && as == ""; most++ { // of terms, whose stems can be further apart than the words
-		if near, err = c.Backend.Suggest(ctx, backend.SuggestRequest{Collection: c.Collection, Word: word, Edits: most, Selection: c.Selection}); err != nil || near.Correct {
+		if near, err = c.Backend.Suggest(ctx, backend.SuggestRequest{Collection: c.Collection, Word: word, Edits: most, Selection: c.Selection, Alone: c.Alone}); err != nil || near.Correct {
 			return "", err
 		}
 		near.Terms = near.Terms[:min(len(near.Terms), nearTerms)]
@@ -250,7 +251,7 @@ func (c *Corrector) completed(ctx context.Context, word string) (as string, err 
 	if !c.ByWords && c.Knows(word) {
 		return "", nil
 	}
-	begin, err := c.Backend.Suggest(ctx, backend.SuggestRequest{Collection: c.Collection, Word: word, Beginning: true, Selection: c.Selection})
+	begin, err := c.Backend.Suggest(ctx, backend.SuggestRequest{Collection: c.Collection, Word: word, Beginning: true, Selection: c.Selection, Alone: c.Alone})
 	if err != nil {
 		return "", err
 	}
