@@ -22,8 +22,8 @@ type markStops struct {
 }
 
 // contractionsOf returns the stop words with an apostrophe of a language by their letters: don't by
-// dont, that's by thats. Those before d and ll are left out, because their letters often are another
-// word: id, shell. The value is the term of the stop word, without a possessive s.
+// dont, that's by thats. Those with d and ll after it are left out, because their letters often are
+// another word: id, shell. The value is the term of the stop word, without a possessive s.
 func contractionsOf(cache *registry.Cache, language string) map[string]string {
 	words, err := cache.TokenMapNamed("stop_" + language)
 	if err != nil { // the language has no stop words
