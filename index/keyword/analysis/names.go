@@ -103,9 +103,9 @@ func nameAt(input []byte, words analysis.TokenStream, first int) (from, to, last
 const MaxJoined = 64
 
 // joinedName returns the words from words[first] on that hyphens join, without the hyphens, and the
-// index of the word after them; or the abbreviations in words[first], between full stops. The name
-// is nil if there is none: without a digit only two words are joined, and digits alone only if there
-// are three groups, as 3-2 is not 32.
+// index of the word after them; or the abbreviations of words[first] that full stops join. The
+// name is nil if there is none: without a digit only two words are joined, and digits alone only if
+// there are three groups, as 3-2 is not 32.
 func joinedName(input []byte, words analysis.TokenStream, first int) (name []byte, next int) {
 	if next = first + 1; !isAlphanumeric(words[first]) {
 		return nil, next
