@@ -3,11 +3,9 @@ package store
 import (
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
-	"unicode/utf8"
 
 	"go.etcd.io/bbolt"
 )
@@ -27,6 +25,13 @@ type Write struct {
 	// IfRevision, if not nil, makes the write a Conflict unless the document has this revision; 0:
 	// unless there is none.
 	IfRevision *uint64
+
+	// Revision, if not 0, is the place of the write in a log outside of the store, which decides
+	// the document's revision instead of the sequence number: the write is made whatever is there,
+	// or left out as Unchanged where the collection has this place or a later one already. The
+	// writes of such a collection have all of them one, in rising order.
+	Revision uint64
+	No       uint32 // document number of a new document with a Revision; not 0 then
 }
 
 // A Status says what became of a write.
@@ -182,6 +187,11 @@ func (s *Store) commitGroup(group []*request) {
 						return err
 					}
 				}
+				if rm.state.place != 0 {
+					if err := raiseFormat(tx, placeFormat); err != nil {
+						return err
+					}
+				}
 			}
 			return nil
 		})
@@ -215,7 +225,7 @@ func (r *request) run(tx *bbolt.Tx, rooms map[uint32]*room) (changed bool, err e
 		rooms[r.collection] = rm
 	}
 	r.outcomes = make([]Outcome, len(r.writes))
-	before := rm.state.seq
+	before, place := rm.state.seq, rm.state.place
 	for i := range r.writes {
 		if i%256 == 0 && r.ctx.Err() != nil {
 			return false, r.ctx.Err()
@@ -226,7 +236,7 @@ func (r *request) run(tx *bbolt.Tx, rooms map[uint32]*room) (changed bool, err e
 		}
 	}
 	r.seq = rm.state.seq
-	return rm.state.seq != before, nil
+	return rm.state.seq != before || rm.state.place != place, nil
 }
 
 // apply brings one write into the buckets of the collection.
@@ -236,6 +246,13 @@ func (rm *room) apply(w *Write) (Outcome, error) {
 		return Outcome{}, err
 	}
 	out := Outcome{No: old.No, Revision: old.Revision}
+	if w.Revision != 0 {
+		if w.Revision <= rm.state.place {
+			out.Status = Unchanged
+			return out, nil
+		}
+		rm.state.place = w.Revision
+	}
 	switch {
 	case w.Delete && !found:
 		out.Status = Missing
@@ -246,7 +263,7 @@ func (rm *room) apply(w *Write) (Outcome, error) {
 	case w.Delete:
 		out.Status, out.OldSlots = Deleted, old.slots()
 		return out, rm.remove(&old)
-	case found && w.Hash != [32]byte{} && w.Hash == old.Hash && rm.whole(&old):
+	case found && w.Revision == 0 && w.Hash != [32]byte{} && w.Hash == old.Hash && rm.whole(&old):
 		out.Status = Unchanged
 		return out, nil
 	}
@@ -278,11 +295,15 @@ func (rm *room) replace(w *Write, old *head, found bool) (out Outcome, err error
 		return out, fmt.Errorf("%w: slots", ErrFull)
 	}
 	if !found {
-		if st.nextNo == math.MaxUint32 {
+		if no = st.nextNo; w.Revision != 0 {
+			if no, err = w.No, rm.free(w.No); err != nil {
+				return out, err
+			}
+		}
+		if no == math.MaxUint32 {
 			return out, fmt.Errorf("%w: document numbers", ErrFull)
 		}
-		no = st.nextNo
-		st.nextNo++
+		st.nextNo = max(st.nextNo, no+1)
 	}
 	st.seq++
 	if out, err = rm.write(w, old, found, no); err != nil {
@@ -291,11 +312,23 @@ func (rm *room) replace(w *Write, old *head, found bool) (out Outcome, err error
 	return out, rm.logChange(Change{Seq: st.seq, No: no, ID: w.ID, Op: OpPut, OldSlots: out.OldSlots, NewSlots: out.NewSlots})
 }
 
+// free returns nil for a number that no document has.
+func (rm *room) free(no uint32) error {
+	payload, err := rm.docs.get(key32(no))
+	if err == nil && payload != nil {
+		err = fmt.Errorf("%w: another document has the number %d", ErrInvalid, no)
+	}
+	return err
+}
+
 // write puts a document under a number, in the place of old where that was found, with the next
 // slots and the present sequence number.
 func (rm *room) write(w *Write, old *head, found bool, no uint32) (out Outcome, err error) {
 	st := &rm.state
 	h := head{Document: Document{ID: w.ID, No: no, Hash: w.Hash, Revision: st.seq}, hasVector: make([]bool, len(w.Passages))}
+	if w.Revision != 0 {
+		h.Revision = w.Revision
+	}
 	out = Outcome{Status: Updated, OldSlots: old.slots()}
 	if found {
 		if err := rm.freeSlots(old); err != nil {
@@ -396,99 +429,5 @@ func (rm *room) erase(h *head) error {
 		return err
 	}
 	rm.state.documents--
-	return nil
-}
-
-// checkWrites refuses what no state of the store would accept and returns the size of the batch in
-// bytes.
-func checkWrites(writes []Write) (size int, err error) {
-	if len(writes) > MaxBatchWrites {
-		return 0, fmt.Errorf("%w: batch has %d writes: at most %d are allowed", ErrInvalid, len(writes), MaxBatchWrites)
-	}
-	for i := range writes {
-		n, err := checkWrite(&writes[i])
-		if err != nil {
-			return 0, &WriteError{Index: i, ID: writes[i].ID, Err: fmt.Errorf("%w: %w", ErrInvalid, err)}
-		}
-		if size += n; size > MaxBatchBytes {
-			return 0, fmt.Errorf("%w: batch takes more than %d bytes from write %d on: send it in parts", ErrInvalid, MaxBatchBytes, i)
-		}
-	}
-	return size, nil
-}
-
-func checkWrite(w *Write) (size int, err error) {
-	if err := checkText("id", w.ID, MaxIDBytes); err != nil {
-		return 0, err
-	}
-	if w.Delete {
-		return len(w.ID), nil
-	}
-	if len(w.Fields) > MaxFieldsBytes {
-		return 0, fmt.Errorf("fields take %d bytes: at most %d are allowed", len(w.Fields), MaxFieldsBytes)
-	}
-	if !isObject(w.Fields) {
-		return 0, errors.New("fields are not a JSON object")
-	}
-	if len(w.Passages) > MaxPassages {
-		return 0, fmt.Errorf("document has %d passages: at most %d are allowed", len(w.Passages), MaxPassages)
-	}
-	if len(w.Vectors) != 0 && len(w.Vectors) != len(w.Passages) {
-		return 0, fmt.Errorf("%d vectors for %d passages: want one per passage, or none at all", len(w.Vectors), len(w.Passages))
-	}
-	if len(w.Structure) > MaxStructureBytes {
-		return 0, fmt.Errorf("structure takes %d bytes: at most %d are allowed", len(w.Structure), MaxStructureBytes)
-	}
-	size = len(w.ID) + len(w.Fields) + len(w.Structure)
-	for i, p := range w.Passages {
-		if p.Start < 0 || p.End < p.Start || p.End > MaxFieldsBytes {
-			return 0, fmt.Errorf("passage %d has offsets [%d, %d): want 0 <= start <= end <= %d", i, p.Start, p.End, MaxFieldsBytes)
-		}
-		if len(p.Field) > MaxFieldNameBytes || !utf8.ValidString(p.Field) {
-			return 0, fmt.Errorf("passage %d: field name %.40q: want valid UTF-8 of at most %d bytes", i, p.Field, MaxFieldNameBytes)
-		}
-		size += passageBytes
-	}
-	for i, v := range w.Vectors {
-		if v == nil {
-			continue
-		}
-		if err := checkVector(v); err != nil {
-			return 0, fmt.Errorf("vector of passage %d: %w", i, err)
-		}
-		size += 4 * len(v)
-	}
-	return size, nil
-}
-
-// checkVector refuses lengths out of range, NaN and infinities.
-func checkVector(v []float32) error {
-	if len(v) == 0 || len(v) > MaxDim {
-		return fmt.Errorf("%d components: want 1 to %d", len(v), MaxDim)
-	}
-	for i, x := range v {
-		if math.Float32bits(x)&0x7f800000 == 0x7f800000 { // the exponent of NaN and the infinities
-			return fmt.Errorf("component %d is %v: want a finite number", i, x)
-		}
-	}
-	return nil
-}
-
-// checkText refuses s unless it is valid UTF-8 of 1 to limit bytes without control characters.
-func checkText(what, s string, limit int) error {
-	if s == "" {
-		return fmt.Errorf("%s is empty: want 1 to %d bytes", what, limit)
-	}
-	if len(s) > limit {
-		return fmt.Errorf("%s %.40q... takes %d bytes: at most %d are allowed", what, s, len(s), limit)
-	}
-	if !utf8.ValidString(s) {
-		return fmt.Errorf("%s %q is not valid UTF-8", what, s)
-	}
-	for i, r := range s {
-		if r < 0x20 || r >= 0x7f && r < 0xa0 {
-			return fmt.Errorf("%s %q has the control character %U at byte %d", what, s, r, i)
-		}
-	}
 	return nil
 }

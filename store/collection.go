@@ -35,12 +35,13 @@ type state struct {
 	seq, trimmed                 uint64 // last change; changes up to trimmed are gone from the log
 	dim                          uint32
 	documents, passages, vectors uint64
+	place                        uint64 // of the last write that had a Revision; 0: none had one
 }
 
 var stateKey = []byte("state")
 
 func (st *state) encode() []byte {
-	b := make([]byte, 0, 64)
+	b := make([]byte, 0, 72)
 	b = binary.LittleEndian.AppendUint32(b, st.nextNo)
 	b = binary.LittleEndian.AppendUint32(b, st.nextSlot)
 	b = binary.LittleEndian.AppendUint64(b, st.seq)
@@ -48,13 +49,20 @@ func (st *state) encode() []byte {
 	b = binary.LittleEndian.AppendUint32(b, st.dim)
 	b = binary.LittleEndian.AppendUint64(b, st.documents)
 	b = binary.LittleEndian.AppendUint64(b, st.passages)
-	return binary.LittleEndian.AppendUint64(b, st.vectors)
+	b = binary.LittleEndian.AppendUint64(b, st.vectors)
+	if st.place != 0 {
+		b = binary.LittleEndian.AppendUint64(b, st.place)
+	}
+	return b
 }
 
 func (st *state) decode(payload []byte) bool {
 	d := decoder{b: payload}
 	*st = state{nextNo: d.u32(), nextSlot: d.u32(), seq: d.u64(), trimmed: d.u64(), dim: d.u32(),
 		documents: d.u64(), passages: d.u64(), vectors: d.u64()}
+	if len(d.b) > 0 {
+		st.place = d.u64()
+	}
 	return d.done() && st.trimmed <= st.seq && st.nextNo > 0 && st.dim <= MaxDim
 }
 

@@ -199,7 +199,8 @@ func (s *Store) readIdentity(tx *bbolt.Tx) (id [16]byte, err error) {
 const (
 	firstFormat     = 1
 	structureFormat = 2 // documents may have a structure
-	formatVersion   = structureFormat
+	placeFormat     = 3 // a collection may follow a log outside of the store
+	formatVersion   = placeFormat
 )
 
 func readFormat(meta bucket) (uint32, error) {

@@ -69,6 +69,9 @@ func (t *Tx) guarded(fn func() error) error {
 	return t.s.damaged(guard(fn))
 }
 
+// Place returns the largest Revision that a write has had, 0 if none had one.
+func (t *Tx) Place() uint64 { return t.room.state.place }
+
 // Seq returns the sequence number of the last change, 0 if there never was one.
 func (t *Tx) Seq() uint64 { return t.room.state.seq }
 

@@ -46,7 +46,11 @@ var statuses = [...]backend.Status{
 
 // commit commits writes and then updates the derived indexes, whether or not ctx ends meanwhile.
 func (c *collection) commit(ctx context.Context, writes []backend.Write) ([]store.Outcome, error) {
-	batch := storeWrites(writes)
+	return c.commitBatch(ctx, writes, storeWrites(writes))
+}
+
+// commitBatch is commit of writes that are converted to those of the store in batch.
+func (c *collection) commitBatch(ctx context.Context, writes []backend.Write, batch []store.Write) ([]store.Outcome, error) {
 	c.write.Lock()
 	defer c.write.Unlock()
 	c.keepReplaced(ctx, writes)
