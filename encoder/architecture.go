@@ -60,9 +60,10 @@ type architecture struct {
 	transposed bool // linear weights are [in, out], as in GPT-2
 
 	specs     []layerSpec
-	layerRoot string    // prefix of the layers' names; unused tensors with it are an error
-	head      *headSpec // nil: none
-	mlm       *mlmSpec  // nil: not supported; the checkpoint need not have it
+	layerRoot string       // prefix of the layers' names; unused tensors with it are an error
+	adapters  *adapterSpec // nil: none
+	head      *headSpec    // nil: none
+	mlm       *mlmSpec     // nil: not supported; the checkpoint need not have it
 }
 
 type normKind uint8
@@ -142,28 +143,29 @@ type headSpec struct {
 
 // families maps a model_type to the function that reads its config.
 var families = map[string]func(*fields) *architecture{
-	"bert":        bert,
-	"roberta":     roberta,
-	"xlm-roberta": roberta,
-	"camembert":   roberta,
-	"distilbert":  distilbert,
-	"mpnet":       mpnet,
-	"albert":      albert,
-	"electra":     electra,
-	"t5":          t5,
-	"mt5":         t5,
-	"nomic_bert":  nomic,
-	"modernbert":  modernbert,
-	"new":         gte,
-	"gte":         gte,
-	"llama":       llama,
-	"mistral":     llama,
-	"qwen2":       llama,
-	"qwen3":       llama,
-	"gpt2":        gpt2,
-	"gemma3_text": gemma,
-	"eurobert":    llama,
-	"neobert":     neobert,
+	"bert":               bert,
+	"roberta":            roberta,
+	"xlm-roberta":        roberta,
+	"camembert":          roberta,
+	"distilbert":         distilbert,
+	"mpnet":              mpnet,
+	"albert":             albert,
+	"electra":            electra,
+	"t5":                 t5,
+	"mt5":                t5,
+	"nomic_bert":         nomic,
+	"modernbert":         modernbert,
+	"new":                gte,
+	"gte":                gte,
+	"llama":              llama,
+	"mistral":            llama,
+	"qwen2":              llama,
+	"qwen3":              llama,
+	"gpt2":               gpt2,
+	"gemma3_text":        gemma,
+	"jina_embeddings_v3": jinaV3,
+	"eurobert":           llama,
+	"neobert":            neobert,
 }
 
 // readArchitecture reads config.json. It returns every wrong field at once.

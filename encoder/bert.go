@@ -33,6 +33,9 @@ func bertHead(f *fields) *headSpec {
 // roberta reads RoBERTa, XLM-RoBERTa and CamemBERT: BERT whose positions begin after the padding
 // id, with one segment. Source: transformers modeling_roberta.py.
 func roberta(f *fields) *architecture {
+	if f.string("position_embedding_type", "") == "rotary" {
+		return jinaV3(f)
+	}
 	f.oneOf("position_embedding_type", "absolute", "absolute")
 	a := bertLike(f, f.string("model_type", ""), "roberta.", "xlm-roberta.", "camembert.")
 	a.positionsAfter(f, f.int("pad_token_id", 1, 0, a.maxTokens-1))

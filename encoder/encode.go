@@ -50,6 +50,7 @@ type sequence struct {
 	ids, types []int32
 	skip       int // leading tokens that the pooling leaves out
 	truncated  bool
+	through    *stack // that of the prompt's task; nil: the plain one
 }
 
 // Encode returns the vectors of any number of texts. White space at both ends of a text is dropped,
@@ -154,11 +155,22 @@ func (m *Model) textSequences(ctx context.Context, texts []string, o EncodeOptio
 	if err != nil {
 		return nil, err
 	}
-	skip := m.skipped(prompt)
+	skip, through := m.skipped(prompt), m.through(o.Prompt)
 	for i := range seqs {
-		seqs[i].skip = skip
+		seqs[i].skip, seqs[i].through = skip, through
 	}
 	return seqs, nil
+}
+
+// through returns the stack for texts with the named prompt.
+func (m *Model) through(prompt string) *stack {
+	if m.stack == nil {
+		return nil
+	}
+	if chosen, err := m.prompts.choose(prompt); err == nil && m.stack.variants[chosen] != nil {
+		return m.stack.variants[chosen]
+	}
+	return m.stack
 }
 
 // idSequences checks and cuts texts that are already tokens.

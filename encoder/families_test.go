@@ -1,6 +1,8 @@
 package encoder
 
 import (
+	"cmp"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -36,30 +38,75 @@ func TestFamilies(t *testing.T) {
 				texts[i] = e.Text
 			}
 			m := mustLoad(t, os.DirFS(dir), Options{Threads: 2})
-			r, err := m.Encode(t.Context(), texts, EncodeOptions{KeepIDs: true, Prompt: PromptNone})
-			if err != nil {
-				t.Fatal(err)
-			}
 			worst := 0.0
-			for i, e := range list {
-				if !slices.Equal(r.IDs[i], e.IDs) {
-					t.Fatalf("text %d: ids %v, want %v", i, r.IDs[i], e.IDs)
+			for prompt, r := range encodeByPrompt(t, m, list, texts) {
+				for i, e := range list {
+					if cmp.Or(e.Prompt, PromptNone) != prompt {
+						continue
+					}
+					if !slices.Equal(r.IDs[i], e.IDs) {
+						t.Fatalf("text %d: ids %v, want %v", i, r.IDs[i], e.IDs)
+					}
+					worst = max(worst, difference(r.Vectors[i], e.Embedding), difference(encode(t, m, EncodeOptions{Prompt: prompt}, e.Text)[0], e.Embedding))
 				}
-				worst = max(worst, difference(r.Vectors[i], e.Embedding), difference(encode(t, m, EncodeOptions{Prompt: PromptNone}, e.Text)[0], e.Embedding))
 			}
 			t.Logf("max difference %.2g", worst)
 			if worst > tolerance {
 				t.Errorf("max difference %.2g, want at most %g", worst, tolerance)
 			}
 			cosine := 1.0
-			for i, v := range encode(t, mustLoad(t, os.DirFS(dir), Options{Precision: Int8}), EncodeOptions{Prompt: PromptNone}, texts...) {
-				cosine = min(cosine, dot(v, list[i].Embedding))
+			for prompt, r := range encodeByPrompt(t, mustLoad(t, os.DirFS(dir), Options{Precision: Int8}), list, texts) {
+				for i, e := range list {
+					if cmp.Or(e.Prompt, PromptNone) == prompt {
+						cosine = min(cosine, dot(r.Vectors[i], e.Embedding))
+					}
+				}
 			}
 			t.Logf("int8: least cosine %.5f", cosine)
 			if cosine < 0.98 {
 				t.Errorf("int8: least cosine %.5f", cosine)
 			}
 		})
+	}
+}
+
+// encodeByPrompt encodes all texts with each prompt that the list has.
+func encodeByPrompt(t *testing.T, m *Model, list []expectation, texts []string) map[string]*Result {
+	t.Helper()
+	results := map[string]*Result{}
+	for _, e := range list {
+		prompt := cmp.Or(e.Prompt, PromptNone)
+		if results[prompt] != nil {
+			continue
+		}
+		r, err := m.Encode(t.Context(), texts, EncodeOptions{KeepIDs: true, Prompt: prompt})
+		if err != nil {
+			t.Fatal(err)
+		}
+		results[prompt] = r
+	}
+	return results
+}
+
+// TestAdaptersOfBothSides wants the adapters of queries and of documents where texts of both kinds
+// are computed in one batch.
+func TestAdaptersOfBothSides(t *testing.T) {
+	m := mustLoad(t, os.DirFS("testdata/families/jina-v3"), Options{})
+	const text = "river harbour engine"
+	q, d := encode(t, m, EncodeOptions{Prompt: PromptQuery}, text)[0], encode(t, m, EncodeOptions{Prompt: PromptDocument}, text)[0]
+	c, err := m.Contributions(t.Context(), [2]string{text, text}, [2]string{PromptQuery, PromptDocument})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := dot(q, d); math.Abs(c.Cosine-want) > 1e-5 || want > 0.999 {
+		t.Errorf("cosine %v, want %v, below .999", c.Cosine, want)
+	}
+	cosines, err := m.LayerCosines(t.Context(), [2]string{text, text}, [2]string{PromptQuery, PromptDocument})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := cosines[len(cosines)-1], dot(q, d); math.Abs(got-want) > 1e-5 {
+		t.Errorf("cosine after the last layer %v, want %v", got, want)
 	}
 }
 

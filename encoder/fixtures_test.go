@@ -20,6 +20,7 @@ const tolerance = 2e-5
 // expectation is an entry of expected.json: a text with its vector, or a pair with its logit.
 type expectation struct {
 	Text      string
+	Prompt    string // of jina-v3
 	Query     string
 	IDs       []int32
 	TypeIDs   []int32 `json:"type_ids"`

@@ -90,6 +90,9 @@ func (s *stack) embed(w *workspace, b *batch, worker, from, to int) {
 	for i := from; i < to; i++ {
 		row := x[(i-from)*e : (i-from+1)*e]
 		copy(row, s.wordTable[int(b.ids[i])*e:])
+		if s.words != nil {
+			s.words.add(row, int(b.ids[i]))
+		}
 		if s.segments != nil {
 			segment := 0
 			if b.types != nil && s.types > 1 {

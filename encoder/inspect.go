@@ -57,7 +57,7 @@ func (m *Model) tokenizeText(text, promptName string, limit int) (t TokenizedTex
 		t.Tokens = append(t.Tokens, token)
 	}
 	seq = m.sequence(e)
-	seq.skip = m.skipped(prompt)
+	seq.skip, seq.through = m.skipped(prompt), m.through(promptName)
 	return t, seq, m.check(seq)
 }
 
@@ -99,7 +99,7 @@ func (m *Model) Inspect(ctx context.Context, text string, o InspectOptions) (*In
 	w := m.workspace()
 	defer m.keep(w)
 	b := &batch{ids: seq.ids, types: seq.types, offsets: []int{0, len(seq.ids)}}
-	if err := s.forward(ctx, w, b, team(got), newTap(s, in, o)); err != nil {
+	if err := seq.through.forward(ctx, w, b, team(got), newTap(s, in, o)); err != nil {
 		return nil, err
 	}
 	for _, rows := range [][][]float32{{w.states[:len(in.IDs)*s.hidden]}, in.Attention, in.States} {

@@ -13,10 +13,11 @@ import (
 // Values of EncodeOptions.Prompt that choose a prompt by what the text is, as encode_query and
 // encode_document of sentence-transformers do.
 const (
-	// PromptQuery is the prompt called "query", or else the default one.
+	// PromptQuery is the first of the prompts called "query" and "retrieval.query", or else the
+	// default one.
 	PromptQuery = "@query"
-	// PromptDocument is the first of the prompts called "document", "passage" and "corpus", or else
-	// the default one.
+	// PromptDocument is the first of the prompts called "document", "passage", "corpus" and
+	// "retrieval.passage", or else the default one.
 	PromptDocument = "@document"
 	// PromptNone is no prompt, even if the checkpoint has a default one.
 	PromptNone = "@none"
@@ -69,28 +70,33 @@ func (p *prompts) allowed() string {
 
 // text returns the prompt that name chooses.
 func (p *prompts) text(name string) (string, error) {
+	chosen, err := p.choose(name)
+	return p.byName[chosen], err
+}
+
+// choose returns the name of the prompt that name chooses; empty: none.
+func (p *prompts) choose(name string) (string, error) {
 	var tries []string
 	switch name {
 	case "":
 	case PromptNone:
 		return "", nil
 	case PromptQuery:
-		tries = []string{"query"}
+		tries = []string{"query", "retrieval.query"}
 	case PromptDocument:
-		tries = []string{"document", "passage", "corpus"}
+		tries = []string{"document", "passage", "corpus", "retrieval.passage"}
 	default:
-		text, ok := p.byName[name]
-		if !ok {
+		if _, ok := p.byName[name]; !ok {
 			return "", fmt.Errorf("%w: %.100q, %s", ErrPrompt, name, p.allowed())
 		}
-		return text, nil
+		return name, nil
 	}
 	for _, try := range tries {
-		if text, ok := p.byName[try]; ok {
-			return text, nil
+		if _, ok := p.byName[try]; ok {
+			return try, nil
 		}
 	}
-	return p.byName[p.defaultName], nil
+	return p.defaultName, nil
 }
 
 // strip removes white space at both ends, by the definition of Python's str.strip, which adds four

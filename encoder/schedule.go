@@ -63,7 +63,8 @@ func (m *Model) runBatch(ctx context.Context, seqs []sequence, members []int, he
 	}
 	w := m.workspace()
 	defer m.keep(w)
-	if err := m.stack.forward(ctx, w, b, team(got), nil); err != nil {
+	through := cmp.Or(seqs[members[0]].through, m.stack)
+	if err := through.forward(ctx, w, b, team(got), nil); err != nil {
 		return err
 	}
 	return sink(w, b, members)
@@ -85,7 +86,7 @@ func (m *Model) plan(seqs []sequence) [][]int {
 	var batches [][]int
 	for from := 0; from < len(order); {
 		to, tokens := from+1, len(seqs[order[from]].ids)
-		for to < len(order) && to-from < most && tokens+len(seqs[order[to]].ids) <= budget {
+		for to < len(order) && to-from < most && tokens+len(seqs[order[to]].ids) <= budget && seqs[order[to]].through == seqs[order[from]].through {
 			tokens += len(seqs[order[to]].ids)
 			to++
 		}

@@ -91,6 +91,7 @@ func (m *Model) smooth(ck *safetensors.Checkpoint) error {
 	}
 	l.dry, l.precision, l.factors = false, Int8, factors
 	s.loadLayers(l)
+	s.loadAdapters(l)
 	return l.err
 }
 

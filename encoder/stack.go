@@ -25,10 +25,12 @@ type stack struct {
 	layers        []*layer
 	finalNorm     *norm
 	bias          *scoreBias
-	alpha         float32   // factor of the scores
-	layerWeights  []float32 // [layers+1], sum 1: what is pooled is this mean over layers; nil: the last layer
-	head          *head     // nil: none
-	shares        bool      // the goroutines of a team can share each layer, see forwardTogether
+	alpha         float32           // factor of the scores
+	layerWeights  []float32         // [layers+1], sum 1: what is pooled is this mean over layers; nil: the last layer
+	head          *head             // nil: none
+	variants      map[string]*stack // by task, see adapterSpec
+	words         *lowTable         // the change of the word table; nil: none
+	shares        bool              // the goroutines of a team can share each layer, see forwardTogether
 	parameters    int
 }
 
@@ -61,10 +63,11 @@ func loadStack(ck *safetensors.Checkpoint, a *architecture, p Precision) (*stack
 	if err != nil {
 		return nil, err
 	}
-	shares := !slices.ContainsFunc(a.specs, func(l layerSpec) bool { return l.experts != nil || l.outputNorm != "" || l.downNorm != "" })
+	shares := a.adapters == nil && !slices.ContainsFunc(a.specs, func(l layerSpec) bool { return l.experts != nil || l.outputNorm != "" || l.downNorm != "" })
 	trial := &stack{architecture: a}
 	trial.load(l)
 	trial.loadLayers(l)
+	trial.loadAdapters(l)
 	if err := l.check(a.layerRoot, "embeddings."); err != nil {
 		return nil, err
 	}
@@ -78,7 +81,11 @@ func loadStack(ck *safetensors.Checkpoint, a *architecture, p Precision) (*stack
 			s.loadLayers(&inside)
 		}
 	})
-	return s, errors.Join(l.err, inside.err)
+	if err := errors.Join(l.err, inside.err); err != nil {
+		return nil, err
+	}
+	s.loadAdapters(l)
+	return s, l.err
 }
 
 // load asks l for every tensor outside the blocks.

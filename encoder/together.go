@@ -91,8 +91,12 @@ func (s *stack) widen(l *layer, sc *scratch, x []float32, n, part, parts int) []
 	return up
 }
 
-// share computes this part of the output channels.
+// share computes this part of the output channels; a layer with a low-rank change has one part.
 func (l *linear) share(dst, x []float32, rows, part, parts int, act simd.Activation, residual []float32) {
+	if l.low != nil {
+		l.mul(dst, x, rows, act, residual)
+		return
+	}
 	l.w.MulShare(dst, x, rows, part, parts, simd.Epilogue{Bias: l.bias, Act: act, Residual: residual, Then: l.then})
 }
 

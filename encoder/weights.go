@@ -17,11 +17,18 @@ var ErrWeights = errors.New("encoder: checkpoint does not fit its config")
 type linear struct {
 	w    simd.Packed // [out, in], in float32 or in int8
 	bias []float32   // nil: none
+	low  *lowRank    // a change that is added before the activation; nil: none
 	then simd.Packed // the weights used next, to prefetch; nil: unknown
 }
 
 func (l *linear) mul(dst, x []float32, rows int, act simd.Activation, residual []float32) {
-	l.w.Mul(dst, x, rows, simd.Epilogue{Bias: l.bias, Act: act, Residual: residual, Then: l.then})
+	if l.low == nil {
+		l.w.Mul(dst, x, rows, simd.Epilogue{Bias: l.bias, Act: act, Residual: residual, Then: l.then})
+		return
+	}
+	l.w.Mul(dst, x, rows, simd.Epilogue{Bias: l.bias, Residual: residual, Then: l.then})
+	l.low.add(dst, x, rows)
+	simd.Activate(dst[:rows*l.w.Out()], act)
 }
 
 // norm is a LayerNorm, with or without bias, or an RMSNorm. A nil norm is the identity.
@@ -50,6 +57,7 @@ type loader struct {
 	prefix     string
 	words      string // the name of the word table
 	transposed bool
+	adapted    bool                  // weights may be stored with adapters
 	offset     float32               // added to the weights of norms
 	precision  Precision             // of what pack makes
 	factors    map[string]*smoothing // by the root of a layer
@@ -66,19 +74,26 @@ func newLoader(ck *safetensors.Checkpoint, a *architecture) (*loader, error) {
 	for _, p := range a.prefixes {
 		for _, words := range a.words {
 			if _, ok := ck.Tensor(p + words); ok {
-				return &loader{ck: ck, prefix: p, words: words, transposed: a.transposed, offset: float32(a.normOffset), dry: true, used: map[string]bool{}}, nil
+				return &loader{ck: ck, prefix: p, words: words, transposed: a.transposed, adapted: a.adapters != nil, offset: float32(a.normOffset), dry: true, used: map[string]bool{}}, nil
 			}
 		}
 	}
 	return nil, fmt.Errorf("%w: no tensor %s, with a prefix of %q", ErrWeights, strings.Join(a.words, " or "), a.prefixes)
 }
 
-// full puts the prefix before a name, unless it begins with a slash.
+// full puts the prefix before a name, unless it begins with a slash. A weight with adapters is
+// stored under a longer name.
 func (l *loader) full(name string) string {
-	if outside, ok := strings.CutPrefix(name, "/"); ok {
-		return outside
+	name, outside := strings.CutPrefix(name, "/")
+	if !outside {
+		name = l.prefix + name
 	}
-	return l.prefix + name
+	if base, ok := strings.CutSuffix(name, ".weight"); ok && l.adapted {
+		if _, ok := l.ck.Tensor(base + parametrized); ok {
+			return base + parametrized
+		}
+	}
+	return name
 }
 
 // has reports whether a tensor is there.

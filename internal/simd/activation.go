@@ -26,6 +26,14 @@ func (a Activation) String() string {
 	return "invalid"
 }
 
+// Activate replaces each element of x by act(x).
+func Activate(x []float32, act Activation) {
+	checkActivation(act)
+	if len(x) > 0 && act != Identity {
+		activateRow(x, act)
+	}
+}
+
 // activateGo replaces each element of x by act(x). The other back ends are within 1e-6 of the exact
 // value, absolute up to 1 and relative above.
 func activateGo(x []float32, act Activation) {

@@ -142,6 +142,14 @@ func scale(x []float32, by float32) {
 	}
 }
 
+func activateRow(x []float32, act Activation) {
+	if active == Go {
+		activateGo(x, act)
+		return
+	}
+	activateTile(x, len(x), 1, len(x), act)
+}
+
 // activateTile applies act to x [rows, cols], rows ldx apart; neither is 0.
 func activateTile(x []float32, ldx, rows, cols int, act Activation) {
 	p, narrow := first(x), active == AVX2

@@ -105,6 +105,14 @@ func scale(x []float32, by float32) {
 	scaleNEON(first(x), len(x), by)
 }
 
+func activateRow(x []float32, act Activation) {
+	if active == Go {
+		activateGo(x, act)
+		return
+	}
+	activateTile(x, len(x), 1, len(x), act)
+}
+
 // activateTile applies act to x [rows, cols], rows ldx apart; neither is 0.
 func activateTile(x []float32, ldx, rows, cols int, act Activation) {
 	for r, some := 0, max(1, longest/4/cols); r < rows; r += some {

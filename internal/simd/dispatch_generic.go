@@ -45,3 +45,5 @@ func dotInt8(a, b []int8) int32 { return dotInt8Go(a, b) }
 func dotRowsInt8(dst []int32, q, base []int8, ids []uint32) { dotRowsInt8Go(dst, q, base, ids) }
 
 func rowRange(x []float32) (lo, hi float32) { return rowRangeGo(x) }
+
+func activateRow(x []float32, act Activation) { activateGo(x, act) }

@@ -248,3 +248,25 @@ func testSoftmaxInParts(t *testing.T) {
 		t.Errorf("ExpSum of nothing = %v", got)
 	}
 }
+
+// TestActivateRow wants the same from Activate.
+func TestActivateRow(t *testing.T) {
+	eachBackend(t, func(t *testing.T) {
+		for act := range numActivations {
+			for _, n := range []int{0, 1, 7, 33, 200} {
+				x, want := make([]float32, n), make([]float32, n)
+				for i := range x {
+					x[i] = float32(i)/16 - 6
+					want[i] = x[i]
+				}
+				activateGo(want, act)
+				Activate(x, act)
+				for i := range x {
+					if d := x[i] - want[i]; d > 1e-5 || d < -1e-5 {
+						t.Errorf("%v of %d: element %d is %v, want %v", act, n, i, x[i], want[i])
+					}
+				}
+			}
+		}
+	})
+}

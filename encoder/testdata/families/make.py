@@ -266,6 +266,59 @@ def nomic(folder, rng, count):
     by_library(folder, NomicBertModel(config), tokenizer, rng, count, 32, pooling="mean_tokens")
 
 
+def jina_v3(folder, rng, count):
+    """jina-embeddings-v3 with adapters for three tasks, which transformers computes with the changes merged into the weights."""
+    import tempfile
+    from safetensors.torch import load_file
+    from transformers import JinaEmbeddingsV3Config, JinaEmbeddingsV3Model
+    tokenizer, rank, tasks = unigram_tokenizer(), 3, ["retrieval.query", "retrieval.passage", "text-matching"]
+    h = 24
+    config = JinaEmbeddingsV3Config(vocab_size=tokenizer[0].get_vocab_size(), hidden_size=h, intermediate_size=40, num_hidden_layers=2,
+                                    num_attention_heads=4, max_position_embeddings=2048)
+    plain = JinaEmbeddingsV3Model(config, add_pooling_layer=False)
+    jitter(plain)
+    with tempfile.TemporaryDirectory() as at:
+        plain.save_pretrained(at)
+        weights = load_file(at + "/model.safetensors")
+        merged, stored = [dict(weights) for _ in tasks], {}
+        for name, w in weights.items():
+            if w.dim() == 1:
+                stored["roberta." + name] = w
+                continue
+            base, table = "roberta." + name.removesuffix(".weight"), "embeddings" in name
+            n_out, n_in = w.shape
+            a = torch.randn(len(tasks), *((n_out, rank) if table else (rank, n_in))) / 3
+            b = torch.randn(len(tasks), *((rank, n_in) if table else (n_out, rank))) / 3
+            stored |= {base + ".parametrizations.weight.original": w, base + ".parametrizations.weight.0.lora_A": a,
+                       base + ".parametrizations.weight.0.lora_B": b}
+            for t in range(len(tasks)):
+                merged[t][name] = w + (a[t] @ b[t] if table else b[t] @ a[t]) * (2 / rank)
+        models = {None: plain.eval()}
+        for task, w in zip(tasks, merged):
+            models[task] = JinaEmbeddingsV3Model(config, add_pooling_layer=False)
+            models[task].save_pretrained(f"{at}/{task}")
+            save_file(w, f"{at}/{task}/model.safetensors", metadata={"format": "pt"})
+            models[task] = JinaEmbeddingsV3Model.from_pretrained(f"{at}/{task}", add_pooling_layer=False, attn_implementation="eager").eval()
+    frame(folder, tokenizer, h, pooling="mean_tokens")
+    save_file(stored, folder / "model.safetensors", metadata={"format": "pt"})
+    write(folder, "config.json", {
+        "model_type": "xlm-roberta", "architectures": ["XLMRobertaModel"], "position_embedding_type": "rotary", "rotary_emb_base": 20000.0,
+        "lora_adaptations": tasks, "lora_alpha": 2, "lora_rank": rank, "load_trained_adapters": True} |
+        {k: getattr(config, k) for k in ("vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads",
+                                         "max_position_embeddings", "type_vocab_size", "layer_norm_eps", "hidden_act", "pad_token_id")})
+    prompts = {"retrieval.query": "Represent the query: ", "retrieval.passage": "Represent the document: ", "text-matching": ""}
+    write(folder, "config_sentence_transformers.json", {"prompts": prompts, "default_prompt_name": None})
+    entries = []
+    for i, text in enumerate(texts(rng, count)):
+        task = [*tasks, None][i % 4]
+        ids = tokenizer[0].encode(prompts.get(task, "") + text).ids
+        ids = ids if len(ids) <= 640 else ids[:639] + ids[-1:]
+        with torch.no_grad():
+            v = models[task](torch.tensor([ids])).last_hidden_state[0].mean(0)
+        entries.append({"text": text, "prompt": task or "@none", "ids": ids, "embedding": [round(x, 7) for x in (v / v.norm()).tolist()]})
+    (folder / "expected.json").write_text("[\n" + ",\n".join(json.dumps(e, ensure_ascii=False) for e in entries) + "\n]\n")
+
+
 def neobert(folder, rng, count):
     h, heads, layers = 32, 4, 3
     inner = (2 * 60 // 3 + 7) // 8 * 8
@@ -302,7 +355,7 @@ def neobert(folder, rng, count):
     by_formula(folder, config, draw(shapes), states, tokenizer, rng, count, h)
 
 
-FAMILIES = {"embeddinggemma": gemma, "eurobert": eurobert, "nomic": nomic, "nomic-moe": nomic_moe, "neobert": neobert}
+FAMILIES = {"embeddinggemma": gemma, "eurobert": eurobert, "nomic": nomic, "nomic-moe": nomic_moe, "jina-v3": jina_v3, "neobert": neobert}
 
 
 def main():
