@@ -98,11 +98,11 @@ func (s *Store) freePages(txid uint64) (pageSet, error) {
 		err = fmt.Errorf("the file is at transaction %d, the store at %d", heads.newest.txid, txid)
 	}
 	if err != nil {
-		return nil, &DamagedError{Path: s.path, Detail: err.Error()}
+		return nil, s.unreliable(err)
 	}
 	w := newWalker(f, heads.newest, false)
 	if err := w.readFreelist(); err != nil {
-		return nil, &DamagedError{Path: s.path, Detail: err.Error()}
+		return nil, s.unreliable(err)
 	}
 	return w.free, nil
 }

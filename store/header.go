@@ -2,6 +2,7 @@ package store
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"io"
@@ -79,18 +80,28 @@ type headers struct {
 	atStart bool // newest is page 0
 }
 
-// readHeaders reads the header pages of a file of size bytes. It fails if neither is valid.
+// readHeaders reads the header pages of a file of size bytes. It fails if neither is valid, and with
+// a *readError where the disk does not give them.
 func readHeaders(r io.ReaderAt, size int64) (headers, error) {
-	first, ok := readHeader(r, 0)
-	if !ok {
+	first, err := readHeader(r, 0)
+	if errors.Is(err, io.EOF) {
 		return headers{}, fmt.Errorf("file of %d bytes is too short for a header", size)
+	}
+	if err != nil {
+		return headers{}, err
 	}
 	var second header
 	if first.valid {
-		second, _ = readHeader(r, int64(first.pageSize))
+		if second, err = readHeader(r, int64(first.pageSize)); err != nil && !errors.Is(err, io.EOF) {
+			return headers{}, err
+		}
 	} else {
 		for pageSize := int64(1024); pageSize <= 1<<20 && !second.valid; pageSize *= 2 {
-			if h, ok := readHeader(r, pageSize); ok && h.valid && int64(h.pageSize) == pageSize {
+			h, err := readHeader(r, pageSize)
+			if err != nil && !errors.Is(err, io.EOF) {
+				return headers{}, err
+			}
+			if h.valid && int64(h.pageSize) == pageSize {
 				second = h
 			}
 		}
@@ -104,13 +115,16 @@ func readHeaders(r io.ReaderAt, size int64) (headers, error) {
 	return headers{newest: second, other: first}, nil
 }
 
-// readHeader reads the header on the page at offset; ok is false beyond the end of the file.
-func readHeader(r io.ReaderAt, offset int64) (h header, ok bool) {
+// readHeader reads the header on the page at offset. The error is io.EOF beyond the end of the file,
+// and otherwise a *readError.
+func readHeader(r io.ReaderAt, offset int64) (header, error) {
 	var b [headerSize]byte
-	if _, err := r.ReadAt(b[:], offset+pageHeaderSize); err != nil {
-		return header{}, false
+	if _, err := r.ReadAt(b[:], offset+pageHeaderSize); errors.Is(err, io.EOF) {
+		return header{}, io.EOF
+	} else if err != nil {
+		return header{}, &readError{err}
 	}
-	return decodeHeader(b[:]), true
+	return decodeHeader(b[:]), nil
 }
 
 // newestTxID returns the number of the last transaction whose header reached the file.

@@ -51,7 +51,7 @@ func (s *Store) verifyFile() error {
 	}
 	heads, err := checkHeaders(f, fi.Size())
 	if err != nil {
-		return &DamagedError{Path: s.path, Detail: err.Error()}
+		return s.unreliable(err)
 	}
 	s.rolledBack = false
 	if o := heads.other; !o.valid && !o.isOlderThan(heads.newest.txid) {
@@ -63,13 +63,19 @@ func (s *Store) verifyFile() error {
 	}
 	w := newWalker(f, heads.newest, s.opts.VerifyLimit >= 0 && fi.Size() <= s.opts.VerifyLimit)
 	if err := w.walk(); err != nil {
-		var io *readError
-		if errors.As(err, &io) {
-			return fmt.Errorf("store: cannot read %s: %w", s.path, err)
-		}
-		return &DamagedError{Path: s.path, Detail: err.Error()}
+		return s.unreliable(err)
 	}
 	return nil
+}
+
+// unreliable returns the error of a check of the pages: that of the disk where it does not give
+// them, and a *DamagedError where they are wrong.
+func (s *Store) unreliable(err error) error {
+	var disk *readError
+	if errors.As(err, &disk) {
+		return fmt.Errorf("store: cannot read %s: %w", s.path, err)
+	}
+	return &DamagedError{Path: s.path, Detail: err.Error()}
 }
 
 // checkHeaders reads the headers and compares them with the size of the file.

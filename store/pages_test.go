@@ -4,8 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"io"
+	"os"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -184,4 +188,33 @@ func TestInnerPagesOnly(t *testing.T) {
 	if err := r.walk(false); err == nil || !strings.Contains(err.Error(), "used twice") {
 		t.Errorf("walk = %v, want a page used twice", err)
 	}
+}
+
+// TestReadErrorIsNotDamage lets the disk refuse either header page: the error is the disk's, and
+// does not call the file damaged.
+func TestReadErrorIsNotDamage(t *testing.T) {
+	s, _ := newCollection(t)
+	b, err := os.ReadFile(s.path)
+	must(t, err)
+	for _, offset := range []int64{0, defaultPageSize} {
+		r := refusing{bytes.NewReader(b), offset + pageHeaderSize}
+		_, err := readHeaders(r, int64(len(b)))
+		err = s.unreliable(err)
+		if !errors.Is(err, syscall.EIO) || errors.Is(err, ErrDamaged) {
+			t.Errorf("a page at %d that cannot be read: %v", offset, err)
+		}
+	}
+}
+
+// refusing is a file that cannot be read at one offset.
+type refusing struct {
+	io.ReaderAt
+	at int64
+}
+
+func (r refusing) ReadAt(p []byte, offset int64) (int, error) {
+	if offset == r.at {
+		return 0, syscall.EIO
+	}
+	return r.ReaderAt.ReadAt(p, offset)
 }

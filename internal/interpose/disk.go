@@ -16,7 +16,9 @@ import (
 //     before it, once its folder was.
 //  2. Of the changes of a file's content since, each may have happened or not, whatever happened to
 //     the others; of a write, each sector of 512 bytes by itself.
-//  3. Of the changes of names since, the first n have happened, as a journal writes them.
+//  3. After a flush that has failed, the changes before it are never written, though readers see
+//     them until the power is cut: the kernel takes their pages for clean.
+//  4. Of the changes of names since, the first n have happened, as a journal writes them.
 type Disk struct {
 	now    map[string]*file // what a reader finds: names of files and, with nil, of folders
 	sure   map[string]*file
@@ -56,7 +58,13 @@ func (d *Disk) Apply(c Call) {
 		}
 	case Sync:
 		if f := d.now[c.Path]; f != nil {
-			f.sure, f.changes = slices.Clone(f.now), nil
+			for _, earlier := range f.changes {
+				if c.Failed {
+					break
+				}
+				f.sure = change(f.sure, earlier, nil)
+			}
+			f.changes = nil
 		}
 	case SyncFolder:
 		last := 0 // the changes up to the last one in this folder are flushed
@@ -140,7 +148,7 @@ const (
 	LoseNothing Loss = iota // as kill -9 does
 	LoseAll                 // nothing is there that was not flushed
 	LoseContent             // every name is there, with the content last flushed: zeros up to the size
-	LoseSome                // anything that rules 1 to 3 allow
+	LoseSome                // anything that rules 1 to 4 allow
 )
 
 func (l Loss) String() string {

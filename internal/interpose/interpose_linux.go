@@ -40,6 +40,7 @@ type Call struct {
 	To     string
 	Offset int64
 	Data   []byte
+	Failed bool // of Sync: the flush has failed. Other calls that fail are not in the log
 }
 
 func (c Call) String() string {

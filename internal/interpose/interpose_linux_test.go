@@ -195,6 +195,26 @@ func TestFails(t *testing.T) {
 	}
 }
 
+// TestFailedFlush: what a flush that failed was to write is lost, also after one that did not.
+func TestFailedFlush(t *testing.T) {
+	d := NewDisk()
+	for _, c := range []Call{
+		{Op: Create, Path: "a"}, {Op: SyncFolder}, {Op: Write, Path: "a", Data: []byte("lost")}, {Op: Sync, Path: "a", Failed: true},
+		{Op: Write, Path: "a", Data: []byte("flushed"), Offset: 4}, {Op: Sync, Path: "a"},
+	} {
+		d.Apply(c)
+	}
+	for l, want := range map[Loss]string{LoseNothing: `a "lostflushed"`, LoseAll: `a "\x00\x00\x00\x00flushed"`} {
+		to := t.TempDir()
+		if err := d.Cut(to, l, nil); err != nil {
+			t.Fatal(err)
+		}
+		if got := contents(t, to); len(got) != 2 || got[1] != want {
+			t.Errorf("%s: %q, want %q", l, got, want)
+		}
+	}
+}
+
 // TestLosses: what was flushed survives every loss.
 func TestLosses(t *testing.T) {
 	d := NewDisk()

@@ -28,7 +28,12 @@ func TestMain(m *testing.M) {
 		os.Exit(127)
 	}
 	if root := os.Getenv(child); root != "" {
-		if err := work(root, number("RELIABILITY_SEED", 1)); err != nil {
+		task := work
+		if os.Getenv(faulty) != "" {
+			task = workFaulty
+		}
+		log.SetOutput(io.Discard)
+		if err := task(root, number("RELIABILITY_SEED", 1)); err != nil {
 			fmt.Fprintln(os.Stderr, "child:", err)
 			os.Exit(3)
 		}

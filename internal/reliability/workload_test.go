@@ -109,6 +109,9 @@ func (s *session) ended(ctx context.Context, t search.Task, err error) error {
 
 func nothing(*world) {}
 
+// errMissing is returned by a step that needs what an earlier one has failed to make.
+var errMissing = errors.New("an earlier step has failed")
+
 // put makes a step that writes documents and deletes others.
 func put(r *rand.Rand, n int, collection string) step {
 	var docs []search.Document
@@ -217,6 +220,9 @@ func steps(seed uint64) (list []step) {
 		if err != nil {
 			return err
 		}
+		if len(list) == 0 {
+			return errMissing
+		}
 		f, _, err := s.engine.OpenSnapshot(ctx, list[0].ID)
 		if err != nil {
 			return err
@@ -227,6 +233,9 @@ func steps(seed uint64) (list []step) {
 		list, err := s.engine.Snapshots(ctx)
 		if err != nil {
 			return err
+		}
+		if len(list) == 0 {
+			return errMissing
 		}
 		return s.engine.DeleteSnapshot(ctx, list[len(list)-1].ID)
 	})
@@ -370,15 +379,24 @@ func (s *session) contents(ctx context.Context) (map[string]map[string]string, e
 		return nil, err
 	}
 	for _, c := range list {
-		found[c.Name] = map[string]string{}
-		for cursor, more := "", true; more; more = cursor != "" {
-			var docs []search.StoredDocument
-			if docs, cursor, err = s.engine.Documents(ctx, c.Name, cursor, 100); err != nil {
-				return nil, err
-			}
-			for _, d := range docs {
-				found[c.Name][d.ID] = string(d.Fields)
-			}
+		if found[c.Name], err = s.documents(ctx, c.Name); err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// documents returns the documents of a collection.
+func (s *session) documents(ctx context.Context, collection string) (map[string]string, error) {
+	found := map[string]string{}
+	for cursor, more := "", true; more; more = cursor != "" {
+		var docs []search.StoredDocument
+		var err error
+		if docs, cursor, err = s.engine.Documents(ctx, collection, cursor, 100); err != nil {
+			return nil, err
+		}
+		for _, d := range docs {
+			found[d.ID] = string(d.Fields)
 		}
 	}
 	return found, nil

@@ -1,7 +1,0 @@
-package generate
-
-import "io/fs"
-
-type chatTemplate struct{}
-
-func readChatTemplate(fs.FS) (*chatTemplate, error) { return nil, nil }
