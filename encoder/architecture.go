@@ -52,6 +52,7 @@ type architecture struct {
 	eps        float64
 	normBias   bool
 	preNorm    bool // norm before the sub-layer and not after the residual
+	parallel   bool // attention and feed-forward start from the same states, as in GPT-NeoX; with preNorm
 	causal     bool
 	scale      float64 // of the scores; 0: 1/sqrt(D)
 	act        simd.Activation
@@ -63,7 +64,8 @@ type architecture struct {
 	layerRoot string       // prefix of the layers' names; unused tensors with it are an error
 	adapters  *adapterSpec // nil: none
 	head      *headSpec    // nil: none
-	mlm       *mlmSpec     // nil: not supported; the checkpoint need not have it
+	output    outputSpec
+	mlm       *mlmSpec // nil: not supported; the checkpoint need not have it
 }
 
 type normKind uint8
@@ -81,6 +83,7 @@ type positionTable struct {
 	padID  int // tokens with this id take row offset-1 and do not count, as in RoBERTa; -1: none
 
 	sinusoidal bool // the table may be left out of the file and is then computed
+	halves     bool // of a computed table: sines in the first half of a row, cosines in the second
 }
 
 // relativeTable is a learned bias of the scores by distance bucket, shared by all layers, as in T5
@@ -90,6 +93,7 @@ type relativeTable struct {
 	rows        int
 	buckets     int // both directions together
 	maxDistance int
+	past        bool // all buckets are for keys before the query, as in the decoder of T5
 }
 
 // layerSpec names the tensors of one layer and its options. Layers with the same root share their
@@ -115,8 +119,25 @@ type layerSpec struct {
 	downNorm          string      // of the output of the feed-forward before it is added; "": identity
 	experts           *expertSpec // instead of gate, up and down; nil: none
 	feedForwardNorm   string
+	cross             crossSpec // attention to the states of an encoder, between the other two parts
 	rope              *rope
 	window            int // keys at a distance above window-1 to either side are masked; 0: none
+}
+
+// crossSpec names the tensors of a layer's attention to the states of an encoder.
+type crossSpec struct {
+	query, key, value string // [A*D, H]; query "": none
+	output            string // [H, A*D]
+	bias              bool   // of all four
+	norm              string
+}
+
+// outputSpec names the output of a language model: logits over the vocabulary from the last states.
+type outputSpec struct {
+	weight string  // [V, H]; "": the family does not generate
+	tied   bool    // the word table takes its place
+	bias   string  // [V] or [1, V], need not be in the file; "": none
+	factor float64 // of the states; 0: 1
 }
 
 // fusion is how one tensor [2I, H] holds the two halves of a gated feed-forward.
@@ -166,14 +187,33 @@ var families = map[string]func(*fields) *architecture{
 	"jina_embeddings_v3": jinaV3,
 	"eurobert":           llama,
 	"neobert":            neobert,
+	"gemma":              llama,
+	"gpt_neox":           gptNeoX,
+	"bart":               bart,
+	"mbart":              bart,
+	"pegasus":            bart,
+	"marian":             bart,
+}
+
+// decoders maps the model_type of an encoder–decoder to the function that reads its second half.
+var decoders = map[string]func(*fields) *architecture{
+	"t5":      t5Decoder,
+	"mt5":     t5Decoder,
+	"bart":    bartDecoder,
+	"mbart":   bartDecoder,
+	"pegasus": bartDecoder,
+	"marian":  bartDecoder,
 }
 
 // readArchitecture reads config.json. It returns every wrong field at once.
-func readArchitecture(f *fields) (*architecture, error) {
+func readArchitecture(f *fields) (*architecture, error) { return readHalf(f, families) }
+
+// readHalf reads the half of config.json that table knows.
+func readHalf(f *fields, table map[string]func(*fields) *architecture) (*architecture, error) {
 	model := f.string("model_type", "")
-	read, ok := families[model]
+	read, ok := table[model]
 	if !ok {
-		f.fail("model_type", "is %q, want one of %s", model, strings.Join(slices.Sorted(maps.Keys(families)), ", "))
+		f.fail("model_type", "is %q, want one of %s", model, strings.Join(slices.Sorted(maps.Keys(table)), ", "))
 		return nil, f.err()
 	}
 	a := read(f)
@@ -229,6 +269,9 @@ func (f *fields) eps(name string, def float64) float64 { return f.float(name, de
 func (f *fields) classifies() bool {
 	return slices.ContainsFunc(f.strings("architectures"), func(s string) bool { return strings.HasSuffix(s, "ForSequenceClassification") })
 }
+
+// numbered returns the prefix of the names of layer i.
+func numbered(root string, i int) string { return fmt.Sprintf("%s%d.", root, i) }
 
 // repeat makes the specs of n layers.
 func repeat(n int, layer func(i int) layerSpec) []layerSpec {

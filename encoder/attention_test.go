@@ -52,7 +52,7 @@ func run(s *stack, qkv []float32, offsets []int, t team) []float32 {
 	for i := range w.context {
 		w.context[i] = float32(math.NaN()) // must be overwritten
 	}
-	s.attend(w, 0, t)
+	s.attend(w, &batch{}, 0, t)
 	return w.context
 }
 
@@ -173,7 +173,7 @@ func TestWeights(t *testing.T) {
 			w := &workspace{}
 			w.prepare(s, &batch{ids: make([]int32, n), offsets: []int{0, n}}, 1)
 			copy(w.qkv, normals(rng, n*width))
-			s.attend(w, 0, 1)
+			s.attend(w, &batch{}, 0, 1)
 			for head := range c.heads {
 				weights := make([][]float32, n)
 				for i := range weights {
@@ -310,7 +310,7 @@ func BenchmarkAttention(b *testing.B) {
 			copy(w.qkv, normals(rand.New(rand.NewPCG(1, 1)), len(w.qkv)))
 			b.ReportAllocs()
 			for b.Loop() {
-				s.attend(w, 0, 1)
+				s.attend(w, &batch{}, 0, 1)
 			}
 		})
 	}

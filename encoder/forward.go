@@ -8,16 +8,29 @@ import (
 
 // batch is the input of one run: sequences one after another.
 type batch struct {
-	ids     []int32 // [T]
-	types   []int32 // [T]; nil: all 0
-	offsets []int   // [sequences+1]
+	ids     []int32     // [T]
+	types   []int32     // [T]; nil: all 0
+	offsets []int       // [sequences+1]
+	caches  []*Sequence // of the sequences' tokens before these; nil: there are none, and none are kept
 }
 
-// longest returns the number of tokens of the longest sequence.
+// past returns the number of tokens of sequence i that are cached.
+func (b *batch) past(i int) int {
+	if b.caches == nil {
+		return 0
+	}
+	return b.caches[i].length
+}
+
+// longest returns the number of tokens of the longest sequence. With caches it is rounded up, so
+// that what depends on it need not be computed anew for each token.
 func (b *batch) longest() int {
 	n := 0
 	for i := range len(b.offsets) - 1 {
-		n = max(n, b.offsets[i+1]-b.offsets[i])
+		n = max(n, b.past(i)+b.offsets[i+1]-b.offsets[i])
+	}
+	if b.caches != nil {
+		n = (n + 255) &^ 255
 	}
 	return n
 }
@@ -42,6 +55,7 @@ func split(n int, t team) (blocks int) {
 // layer to tap, if not nil, and returns early when ctx ends. Each layer has two parts with a
 // barrier after each: attention, parallel over sequences, heads and query tiles; and the row-wise
 // rest, parallel over blocks of rows, which continues into the projections of the next layer.
+// Cross-attention, where there is any, divides the rest into two parts with attention between them.
 func (s *stack) forward(ctx context.Context, w *workspace, b *batch, t team, tap *tap) error {
 	if n := len(b.ids); t > 1 && n > 0 && n <= blockRows && tap == nil && s.layerWeights == nil && s.shares {
 		return s.forwardTogether(ctx, w, b, t)
@@ -62,10 +76,23 @@ func (s *stack) forward(ctx context.Context, w *workspace, b *batch, t team, tap
 			return err
 		}
 		tap.attention(s, k, w)
-		s.attend(w, k, t)
+		s.attend(w, b, k, t)
+		if l.cross != nil {
+			t.each(blocks, func(worker, i int) {
+				from, to := rows(i)
+				s.merge(l, w, worker, from, to)
+				s.projectCross(l, w, worker, from, to)
+			})
+			s.attendCross(w, b, k, t)
+		}
 		t.each(blocks, func(worker, i int) {
 			from, to := rows(i)
-			s.finish(l, w, worker, from, to)
+			if l.cross != nil {
+				s.mergeCross(l, w, from, to)
+			} else {
+				s.merge(l, w, worker, from, to)
+			}
+			s.feed(l, w, worker, from, to)
 			x := w.states[from*s.hidden : to*s.hidden]
 			if k == len(s.layers)-1 && s.finalNorm != nil {
 				s.finalNorm.apply(x, x, to-from)
@@ -128,6 +155,7 @@ func (s *stack) project(w *workspace, b *batch, n, worker, from, to int) {
 	x = divide(w.scratch[worker].divided, x, l.smoothing.qkv)
 	l.qkv.mul(w.qkv[from*w.qkvWidth:to*w.qkvWidth], x, rows, simd.Identity, nil)
 	s.rotate(l, w, b, from, to)
+	b.store(n, w, from, to)
 }
 
 // rotate applies the norms of the heads and the rotation of layer l to queries and keys of the
@@ -149,23 +177,36 @@ func (s *stack) rotate(l *layer, w *workspace, b *batch, from, to int) {
 		}
 	}
 	if l.spec.rope != nil {
-		l.spec.rope.rotate(qkv, width, s.headSize, s.heads+s.kvHeads, b.offsets, from, to)
+		l.spec.rope.rotate(qkv, width, s.headSize, s.heads+s.kvHeads, b, from, to)
 	}
 }
 
-// finish applies the rest of layer l to the tokens [from, to): output projection, residuals, norms
-// and feed-forward.
-func (s *stack) finish(l *layer, w *workspace, worker, from, to int) {
+// merge adds the attention of layer l to the states of the tokens [from, to) and applies the norm,
+// if it comes after. Where attention and feed-forward are parallel, the input of the latter is left
+// in the worker's scratch.
+func (s *stack) merge(l *layer, w *workspace, worker, from, to int) {
 	rows, inner := to-from, s.heads*s.headSize
 	x := w.states[from*s.hidden : to*s.hidden]
+	if s.parallel {
+		l.feedForwardNorm.apply(w.scratch[worker].normed[:rows*s.hidden], x, rows)
+	}
+	s.addTo(x, l.output, l.outputNorm, w.context[from*inner:to*inner], w.scratch[worker], rows)
+	if !s.preNorm {
+		l.attentionNorm.apply(x, x, rows)
+	}
+}
+
+// feed applies the feed-forward part of layer l with its norm to the tokens [from, to).
+func (s *stack) feed(l *layer, w *workspace, worker, from, to int) {
+	rows := to - from
+	x := w.states[from*s.hidden : to*s.hidden]
 	sc := w.scratch[worker]
-	s.addTo(x, l.output, l.outputNorm, w.context[from*inner:to*inner], sc, rows)
 	in := x
 	if s.preNorm {
 		in = sc.normed[:rows*s.hidden]
-		l.feedForwardNorm.apply(in, x, rows)
-	} else {
-		l.attentionNorm.apply(x, x, rows)
+		if !s.parallel {
+			l.feedForwardNorm.apply(in, x, rows)
+		}
 	}
 	if l.squares != nil {
 		addSquares(l.squares.up, in)

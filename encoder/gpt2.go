@@ -26,6 +26,7 @@ func gpt2(f *fields) *architecture {
 		act:        f.activation("activation_function", "gelu_new"),
 		transposed: true,
 		layerRoot:  "h.",
+		output:     outputSpec{weight: "/lm_head.weight", tied: f.bool("tie_word_embeddings", true)},
 	}
 	a.intermediate = f.int("n_inner", 4*a.hidden, 1, maxIntermediate)
 	a.positions = positionTable{name: "wpe.weight", rows: a.maxTokens, padID: -1}

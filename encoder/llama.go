@@ -3,15 +3,16 @@ package encoder
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"example.com/searchd/internal/simd"
 	"example.com/searchd/pooling"
 )
 
-// llama reads decoders of the Llama kind that embedding models use: Llama, Mistral, Qwen2 and
-// Qwen3. RMSNorm before each part, rotary positions, grouped key/value heads, a gated feed-forward;
-// causal by default, except EuroBERT. Source: transformers modeling_llama.py, modeling_mistral.py,
-// modeling_qwen2.py, modeling_qwen3.py, modeling_eurobert.py.
+// llama reads decoders of the Llama kind: Llama, Mistral, Qwen2, Qwen3 and Gemma, and EuroBERT.
+// RMSNorm before each part, rotary positions, grouped key/value heads, a gated feed-forward; causal
+// by default, except EuroBERT. Source: transformers modeling_llama.py, modeling_mistral.py,
+// modeling_qwen2.py, modeling_qwen3.py, modeling_gemma.py, modeling_eurobert.py.
 func llama(f *fields) *architecture {
 	family := f.string("model_type", "llama")
 	a := &architecture{
@@ -33,6 +34,11 @@ func llama(f *fields) *architecture {
 		causal:    family != "eurobert" && !f.bool("use_bidirectional_attention", false) && f.bool("is_causal", true),
 		act:       f.activation("hidden_act", "silu"),
 		layerRoot: "layers.",
+		output:    outputSpec{weight: "/lm_head.weight", tied: f.bool("tie_word_embeddings", family == "gemma")},
+	}
+	if family == "gemma" { // hidden_act of the first configs is wrong, hidden_activation takes its place
+		a.wordScale, a.normOffset = math.Sqrt(float64(a.hidden)), 1
+		a.act = f.activation(f.first("hidden_activation", "gelu"), "gelu_pytorch_tanh")
 	}
 	a.kvHeads = f.int("num_key_value_heads", a.heads, 1, a.heads)
 	headSize := a.headSize
@@ -90,7 +96,7 @@ func eurobertHead(f *fields) *headSpec {
 func slidingWindows(f *fields, family string, layers int) []int {
 	windows := make([]int, layers)
 	window := f.int("sliding_window", 0, 1, maxPositions)
-	if window == 0 || family == "llama" || family == "eurobert" || family != "mistral" && !f.bool("use_sliding_window", false) {
+	if window == 0 || slices.Contains([]string{"llama", "gemma", "eurobert"}, family) || family != "mistral" && !f.bool("use_sliding_window", false) {
 		return windows
 	}
 	types := f.layerTypes(layers)

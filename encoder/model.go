@@ -117,26 +117,34 @@ type Info struct {
 	Precision  Precision
 }
 
-// Load reads a checkpoint in the layout of sentence-transformers: modules.json, the transformer
-// with config.json, model.safetensors (or shards) and tokenizer.json, pooling and further modules.
-// A folder without modules.json is a plain transformer, pooled by the mean, or a cross-encoder. An
-// unknown setting is an error, because slightly wrong vectors are worse than none.
-func Load(fsys fs.FS, o Options) (*Model, error) {
+// complete checks the options and sets defaults.
+func (o *Options) complete() error {
 	if _, err := ParsePrecision(o.Precision.String()); err != nil {
-		return nil, fmt.Errorf("%w: Options.Precision is %d, want Float32 or Int8", ErrConfig, o.Precision)
+		return fmt.Errorf("%w: Options.Precision is %d, want Float32 or Int8", ErrConfig, o.Precision)
 	}
 	if o.Threads < 0 || o.MaxBatchTokens < 0 || o.MaxSeqLength < 0 {
-		return nil, fmt.Errorf("%w: Options: Threads %d, MaxBatchTokens %d, MaxSeqLength %d, want none below 0",
+		return fmt.Errorf("%w: Options: Threads %d, MaxBatchTokens %d, MaxSeqLength %d, want none below 0",
 			ErrConfig, o.Threads, o.MaxBatchTokens, o.MaxSeqLength)
 	}
 	if o.Threads > maxThreads {
-		return nil, fmt.Errorf("%w: Options.Threads is %d, want 0 to %d", ErrConfig, o.Threads, maxThreads)
+		return fmt.Errorf("%w: Options.Threads is %d, want 0 to %d", ErrConfig, o.Threads, maxThreads)
 	}
 	if o.Threads == 0 {
 		o.Threads = defaultThreads()
 	}
 	if o.MaxBatchTokens == 0 {
 		o.MaxBatchTokens = defaultBatchTokens
+	}
+	return nil
+}
+
+// Load reads a checkpoint in the layout of sentence-transformers: modules.json, the transformer
+// with config.json, model.safetensors (or shards) and tokenizer.json, pooling and further modules.
+// A folder without modules.json is a plain transformer, pooled by the mean, or a cross-encoder. An
+// unknown setting is an error, because slightly wrong vectors are worse than none.
+func Load(fsys fs.FS, o Options) (*Model, error) {
+	if err := o.complete(); err != nil {
+		return nil, err
 	}
 	m := &Model{options: o, slots: make(chan struct{}, o.Threads), spaces: make(chan *workspace, o.Threads)}
 	refs, err := Modules(fsys)

@@ -11,7 +11,7 @@ import (
 func (s *stack) positionIndexes(dst []int32, b *batch) []int32 {
 	p := s.positions
 	for i := range len(b.offsets) - 1 {
-		next := int32(p.offset)
+		next := int32(p.offset + b.past(i))
 		for _, id := range b.ids[b.offsets[i]:b.offsets[i+1]] {
 			if int(id) == p.padID { // a padding token in the text itself has no position in RoBERTa
 				dst = append(dst, int32(p.offset-1))
@@ -28,8 +28,9 @@ func (s *stack) positionIndexes(dst []int32, b *batch) []int32 {
 const maxSinusoids = 1 << 16
 
 // sinusoids returns the position table [rows, width] of "Attention Is All You Need" as transformers
-// stores it for DistilBERT: sines at even columns, cosines at odd ones. A dry run returns nil.
-func (l *loader) sinusoids(rows, width int) []float32 {
+// stores it for DistilBERT: sines at even columns, cosines at odd ones. With halves all sines come
+// first, as in Marian and Pegasus. A dry run returns nil.
+func (l *loader) sinusoids(rows, width int, halves bool) []float32 {
 	if l.dry {
 		if rows > maxSinusoids {
 			l.problems = append(l.problems, fmt.Sprintf("%d sinusoidal positions, at most %d are computed", rows, maxSinusoids))
@@ -40,10 +41,14 @@ func (l *loader) sinusoids(rows, width int) []float32 {
 	for i := range rows {
 		for j := range width {
 			sin, cos := math.Sincos(float64(i) / math.Pow(10000, float64(2*(j/2))/float64(width)))
-			t[i*width+j] = float32(sin)
+			at, x := j, sin
 			if j%2 == 1 {
-				t[i*width+j] = float32(cos)
+				x = cos
 			}
+			if halves {
+				at = j/2 + j%2*((width+1)/2)
+			}
+			t[i*width+at] = float32(x)
 		}
 	}
 	return t
@@ -84,7 +89,7 @@ func (s *scoreBias) prepare(dst []float32, longest int) []float32 {
 			}
 			continue
 		}
-		row := s.table[bucket(distance, s.buckets, s.maxDistance)*s.heads:]
+		row := s.table[s.bucket(distance)*s.heads:]
 		for h := range s.heads {
 			dst[h*n+i] = row[h]
 		}
@@ -126,6 +131,14 @@ func alibiSlopes(heads int) []float32 {
 		}
 	}
 	return slopes
+}
+
+// bucket returns the row for distance = key - query.
+func (r *relativeTable) bucket(distance int) int {
+	if r.past { // one side of a table that is twice as large
+		return bucket(min(distance, 0), 2*r.buckets, r.maxDistance)
+	}
+	return bucket(distance, r.buckets, r.maxDistance)
 }
 
 // bucket returns the row of a relative table for distance = key - query: half of the buckets for

@@ -81,17 +81,18 @@ func (r *rope) tabulate(n int, theta float64) *ropeTable {
 
 // rotate turns the first heads heads of the rows [from, to) of the batch; x holds these rows, each
 // width long. Dimension j turns with dimension j + dims/2 (the order of GPT-NeoX). Positions count
-// from 0 in each sequence.
-func (r *rope) rotate(x []float32, width, headSize, heads int, offsets []int, from, to int) {
-	half := r.dims / 2
+// from 0 in each sequence, or from the number of its tokens that are cached.
+func (r *rope) rotate(x []float32, width, headSize, heads int, b *batch, from, to int) {
+	half, offsets := r.dims/2, b.offsets
 	for seq := range len(offsets) - 1 {
 		lo, hi := max(from, offsets[seq]), min(to, offsets[seq+1])
 		if lo >= hi {
 			continue
 		}
-		t := r.at(offsets[seq+1] - offsets[seq])
+		past := b.past(seq)
+		t := r.at(past + offsets[seq+1] - offsets[seq])
 		for i := lo; i < hi; i++ {
-			at := (i - offsets[seq]) * half
+			at := (past + i - offsets[seq]) * half
 			cos, sin := t.cos[at:at+half], t.sin[at:at+half]
 			row := x[(i-from)*width:]
 			for h := range heads {

@@ -61,7 +61,7 @@ func BenchmarkRotateLong(b *testing.B) {
 	r := &rope{theta: 1000, dims: headSize, trained: 2048, stretch: 2}
 	b.ReportAllocs()
 	for b.Loop() {
-		r.rotate(x, heads*headSize, headSize, heads, []int{0, tokens}, tokens-blockRows, tokens)
+		r.rotate(x, heads*headSize, headSize, heads, &batch{offsets: []int{0, tokens}}, tokens-blockRows, tokens)
 	}
 }
 
@@ -69,7 +69,7 @@ func BenchmarkRotateLong(b *testing.B) {
 func TestPartialRotation(t *testing.T) {
 	r := &rope{theta: 10, dims: 2}
 	x := []float32{9, 9, 9, 9, 1, 0, 5, 6, 0, 1, 7, 8} // two tokens of width 4, the second twice as two heads
-	r.rotate(x[4:], 8, 4, 2, []int{0, 1, 3}, 2, 3)
+	r.rotate(x[4:], 8, 4, 2, &batch{offsets: []int{0, 1, 3}}, 2, 3)
 	sin, cos := math.Sincos(1)
 	want := []float32{9, 9, 9, 9, float32(cos), float32(sin), 5, 6, float32(-sin), float32(cos), 7, 8}
 	if d := difference(x, want); d > 1e-6 {

@@ -41,6 +41,7 @@ type layer struct {
 	queryNorm, keyNorm *norm   // [D]
 	output             *linear // [H, A*D]
 	attentionNorm      *norm
+	cross              *cross   // nil: none
 	gate, up           *linear  // [I, H]; gate nil: plain
 	down               *linear  // [H, I]
 	experts            *experts // instead of gate, up and down; nil: none
@@ -102,7 +103,7 @@ func (s *stack) load(l *loader) {
 	}
 	if p := a.positions; p.name != "" {
 		if p.sinusoidal && !l.has(p.name) {
-			s.positionRows = l.sinusoids(p.rows, a.embedding)
+			s.positionRows = l.sinusoids(p.rows, a.embedding, p.halves)
 		} else {
 			s.positionRows = l.tensor(p.name, p.rows, a.embedding)
 		}
@@ -194,6 +195,7 @@ func (s *stack) loadLayer(l *loader, spec *layerSpec) *layer {
 	b.keyNorm = l.norm(name(spec.keyNorm), a.headSize, rmsNorm, false, a.eps)
 	b.output = l.linear(name(spec.output), h, q, spec.outputBias)
 	b.attentionNorm = l.norm(name(spec.attentionNorm), h, a.norm, a.normBias, a.eps)
+	b.cross = l.cross(a, spec)
 	l.reciprocal = b.smoothing.up
 	if b.experts = l.experts(spec.experts, name, i, h); b.experts == nil {
 		b.gate, b.up = l.feedForward(spec, name, i, h)

@@ -27,7 +27,7 @@ func (s *stack) forwardTogether(ctx context.Context, w *workspace, b *batch, t t
 		s.embed(w, b, worker, from, to)
 		m.wait()
 		copy(x, states)
-		for _, l := range s.layers {
+		for k, l := range s.layers {
 			residual := x
 			if s.preNorm {
 				residual = states
@@ -35,19 +35,28 @@ func (s *stack) forwardTogether(ctx context.Context, w *workspace, b *batch, t t
 			}
 			l.qkv.share(w.qkv, divide(sc.divided, x, l.smoothing.qkv), n, worker, parts, simd.Identity, nil)
 			m.wait()
-			if l.queryNorm != nil || l.keyNorm != nil || l.spec.rope != nil {
+			if l.queryNorm != nil || l.keyNorm != nil || l.spec.rope != nil || b.caches != nil {
 				s.rotate(l, w, b, from, to)
+				b.store(k, w, from, to)
 				m.wait()
 			}
+			if s.parallel {
+				l.feedForwardNorm.apply(x, states, n)
+			}
 			for i := worker; i < len(w.tiles)*s.heads; i += parts {
-				s.attendTile(w, sc, l.spec, w.tiles[i/s.heads], i%s.heads)
+				s.attendTile(w, b, sc, k, w.tiles[i/s.heads], i%s.heads)
 			}
 			m.wait()
 			l.output.share(states, w.context, n, worker, parts, simd.Identity, residual)
 			m.wait()
-			if s.preNorm {
+			if l.cross != nil {
+				s.crossTogether(w, b, k, worker, parts, x, m)
+			}
+			switch {
+			case s.parallel:
+			case s.preNorm:
 				l.feedForwardNorm.apply(x, states, n)
-			} else {
+			case l.cross == nil:
 				l.attentionNorm.apply(x, states, n)
 			}
 			up := s.widen(l, w.scratch[0], divide(sc.divided, x, l.smoothing.up), n, worker, parts)

@@ -163,7 +163,7 @@ func (l *loader) twice(load func(*loader)) error {
 
 // derived reports tensors that older checkpoints store although they follow from the config.
 func derived(name string) bool {
-	for _, suffix := range []string{safetensors.ScalesOf(""), ".position_ids", ".token_type_ids", ".inv_freq", ".masked_bias", ".attn.bias"} {
+	for _, suffix := range []string{safetensors.ScalesOf(""), ".position_ids", ".token_type_ids", ".inv_freq", ".masked_bias", ".attn.bias", ".attention.bias", ".EncDecAttention.relative_attention_bias.weight"} {
 		if strings.HasSuffix(name, suffix) {
 			return true
 		}

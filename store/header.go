@@ -80,8 +80,8 @@ type headers struct {
 	atStart bool // newest is page 0
 }
 
-// readHeaders reads the header pages of a file of size bytes. It fails if neither is valid, and with
-// a *readError where the disk does not give them.
+// readHeaders reads the header pages of a file of size bytes. It fails if neither is valid, and
+// with a *readError where the disk does not give them.
 func readHeaders(r io.ReaderAt, size int64) (headers, error) {
 	first, err := readHeader(r, 0)
 	if errors.Is(err, io.EOF) {
@@ -115,8 +115,8 @@ func readHeaders(r io.ReaderAt, size int64) (headers, error) {
 	return headers{newest: second, other: first}, nil
 }
 
-// readHeader reads the header on the page at offset. The error is io.EOF beyond the end of the file,
-// and otherwise a *readError.
+// readHeader reads the header on the page at offset. The error is io.EOF beyond the end of the
+// file, and otherwise a *readError.
 func readHeader(r io.ReaderAt, offset int64) (header, error) {
 	var b [headerSize]byte
 	if _, err := r.ReadAt(b[:], offset+pageHeaderSize); errors.Is(err, io.EOF) {

@@ -10,7 +10,7 @@ import (
 
 // rooms says which other rooms the packages of a room may import. Arrows point down only:
 //
-//	cmd -> api -> search -> { models -> encoder -> pooling, index, store } -> internal
+//	cmd -> api -> search -> { models, generate -> encoder -> pooling, index, store } -> internal
 //	cmd -> api -> access
 //	cmd -> api -> mcp -> search
 //
@@ -19,11 +19,12 @@ var rooms = map[string]struct {
 	may []string
 	why string
 }{
-	"cmd":      {[]string{"api", "access", "mcp", "search", "models", "encoder", "pooling", "index", "store", "extract", "client", "internal"}, "commands put everything together"},
-	"api":      {[]string{"access", "mcp", "search", "models", "encoder", "pooling", "index", "store", "extract", "internal"}, "the API serves the engine; bodies are its only files, which it reads as ingest does, and it does not talk to itself over HTTP"},
+	"cmd":      {[]string{"api", "access", "mcp", "search", "models", "generate", "encoder", "pooling", "index", "store", "extract", "client", "internal"}, "commands put everything together"},
+	"api":      {[]string{"access", "mcp", "search", "models", "generate", "encoder", "pooling", "index", "store", "extract", "internal"}, "the API serves the engine; bodies are its only files, which it reads as ingest does, and it does not talk to itself over HTTP"},
 	"mcp":      {[]string{"search", "index", "internal"}, "what assistants may ask is the same over a pipe and over HTTP, of an engine and of a server far away"},
-	"search":   {[]string{"models", "encoder", "pooling", "index", "store", "internal"}, "the engine must work without a server"},
+	"search":   {[]string{"models", "generate", "encoder", "pooling", "index", "store", "internal"}, "the engine must work without a server"},
 	"models":   {[]string{"encoder", "pooling", "internal"}, "finding and loading checkpoints knows nothing of indexes or storage"},
+	"generate": {[]string{"encoder", "internal"}, "producing text knows nothing of indexes, storage and where checkpoints come from"},
 	"encoder":  {[]string{"pooling", "internal"}, "the encoder is of use without an index"},
 	"pooling":  {[]string{"internal"}, "pooling is arithmetic"},
 	"index":    {[]string{"internal"}, "indexes are derived and disposable: they see ids, vectors and words, and never the store or the encoder"},

@@ -138,9 +138,9 @@ func hasReason(call *ast.CallExpr) bool {
 }
 
 // callLong are the packages whose structs may hold a context: that of the call to which a
-// transaction of the store or a waiting write belongs, and in search/task one that ends with the
-// program.
-var callLong = map[string]bool{"store": true, "search/task": true}
+// transaction of the store, a waiting write or a text that is being generated belongs, and in
+// search/task one that ends with the program.
+var callLong = map[string]bool{"store": true, "search/task": true, "generate": true}
 
 func storedContext(f *file) (out []string) {
 	if callLong[f.pkg()] {

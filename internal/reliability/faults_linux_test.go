@@ -87,9 +87,9 @@ func processorTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// possible returns, by collection and id, the fields that a document may have after the steps: those
-// of the last write that was acknowledged, or of a later one that failed. Empty fields stand for no
-// document. certain are the collections that must exist.
+// possible returns, by collection and id, the fields that a document may have after the steps:
+// those of the last write that was acknowledged, or of a later one that failed. Empty fields stand
+// for no document. certain are the collections that must exist.
 func possible(list []step, output string) (docs map[string]map[string][]string, certain map[string]bool) {
 	outcome := map[int]string{}
 	for line := range strings.Lines(output) {

@@ -1,0 +1,7 @@
+package generate
+
+import "io/fs"
+
+type chatTemplate struct{}
+
+func readChatTemplate(fs.FS) (*chatTemplate, error) { return nil, nil }
