@@ -16,22 +16,22 @@ import (
 
 // ReembedOptions are the options of a re-embedding.
 type ReembedOptions struct {
-	Model     string    `json:"model,omitempty"`     // name of the checkpoint; default: the engine's own, with Settings the collection's
-	Precision string    `json:"precision,omitempty"` // f32 or int8; default: the engine's, with Settings and without Model the collection's
-	Settings  *Settings `json:"settings,omitempty"`  // all of them, in the place of the collection's; nil: as they are
-	KeepOld   bool      `json:"keep_old,omitempty"`  // keep the collection as it was under the name COLLECTION-old
+	Model     string    `json:"model,omitempty"`     // name of the checkpoint; default: the engine's, or with Settings the collection's
+	Precision string    `json:"precision,omitempty"` // f32 or int8; default: the engine's, or with Settings and without Model the collection's
+	Settings  *Settings `json:"settings,omitempty"`  // complete new settings; nil keeps the collection's
+	KeepOld   bool      `json:"keep_old,omitempty"`  // keep the previous generation under the name COLLECTION-old
 
-	// MayKeep returns why the collection must not be kept under a name; default: any will do. It is
-	// not asked after a restart.
+	// MayKeep returns an error if the previous generation must not be kept under name; nil allows
+	// every name. It is not called when the task resumes after a restart.
 	MayKeep func(name string) error `json:"-"`
 }
 
-// reembedRequest is stored with the task, so that a later run of the program resumes it.
+// reembedRequest is stored with the task, so that it resumes after a restart.
 type reembedRequest struct {
 	ReembedOptions
-	Source string    `json:"source"` // by which the checkpoint is found again
+	Source string    `json:"source"` // where to find the checkpoint again
 	Info   ModelInfo `json:"checkpoint"`
-	Next   string    `json:"next"` // stored name of the generation that is built
+	Next   string    `json:"next"` // stored name of the new generation
 	Kept   string    `json:"kept,omitempty"`
 }
 
@@ -40,27 +40,27 @@ type reembedResult struct {
 	Model     ModelInfo `json:"model"`
 	Documents int       `json:"documents"`
 	Passages  int       `json:"passages"`
-	Reused    int       `json:"reused,omitempty"` // passages that were not encoded, since the program began
-	Kept      string    `json:"kept,omitempty"`   // name of the collection as it was
+	Reused    int       `json:"reused,omitempty"` // passages whose vectors were reused since the last start
+	Kept      string    `json:"kept,omitempty"`   // name of the previous generation, if it was kept
 }
 
-// reembedGrace is how long a replaced generation stays, for the requests that use it.
+// reembedGrace is how long a replaced generation is kept for requests that still use it.
 var reembedGrace = 10 * time.Second
 
 const (
-	finishChanges = 256         // that are copied while writers wait
+	finishChanges = 256         // changes that may be copied while writers wait
 	reembedBatch  = 64          // documents that are read and encoded at a time
-	catchUps      = 8           // tries to come below finishChanges
-	tidyWithin    = time.Minute // for the clean-up after a task; the next opening does the rest
+	catchUps      = 8           // attempts to get below finishChanges
+	tidyWithin    = time.Minute // limit on the clean-up after a task; the next start finishes it
 )
 
-// Reembed builds a collection anew with another checkpoint, other settings or both, as a task: in
-// the background, while searches use the old generation. Writes go to the old generation and are
-// copied from the change log. When both are equal the new generation takes the place of the old in
-// one transaction; whatever happens before it, a document that the new settings refuse for
-// instance, leaves the old one as it is. Documents keep their ids and fields and get new revisions.
-// With other settings and the checkpoint of before, passages whose text stays the same keep their
-// vectors. It returns the error of o.MayKeep for the name under which the old one would be kept.
+// Reembed starts a background task that rebuilds a collection with another checkpoint, other
+// settings or both. Meanwhile searches and writes use the old generation, and its change log is
+// replayed on the new one. Once the new generation has caught up it replaces the old one in one
+// transaction. If the task fails before that, for example because the new settings reject a
+// document, the collection is unchanged. Documents keep their ids and fields but get new revisions.
+// If only the settings change, passages with unchanged text keep their vectors. Reembed returns the
+// error of o.MayKeep if it rejects the name for the old generation.
 func (e *Engine) Reembed(ctx context.Context, collection string, o ReembedOptions) (Task, error) {
 	c, rec, err := e.open(ctx, collection)
 	if err != nil {
@@ -109,7 +109,7 @@ func (e *Engine) Reembed(ctx context.Context, collection string, o ReembedOption
 	return e.tasks.Start(ctx, t, e.reembedding(name, q, enc))
 }
 
-// nextGeneration returns a stored name that is not in use.
+// nextGeneration returns an unused stored name for the next generation.
 func (e *Engine) nextGeneration(ctx context.Context, name, stored string) (string, error) {
 	for n := catalog.GenerationOf(stored) + 1; ; n++ {
 		next := catalog.Generation(name, n)
@@ -121,7 +121,7 @@ func (e *Engine) nextGeneration(ctx context.Context, name, stored string) (strin
 	}
 }
 
-// reembedding returns the work of one re-embedding.
+// reembedding returns the work of one re-embedding task.
 func (e *Engine) reembedding(name string, q reembedRequest, enc *inference.Encoding) task.Work {
 	return func(ctx context.Context, report func(done, total int64)) (any, error) {
 		r := &reembedding{engine: e, name: name, q: q, enc: enc, report: report}
@@ -150,13 +150,13 @@ type reembedding struct {
 }
 
 func (r *reembedding) run(ctx context.Context) (any, error) {
-	// A change of the settings that has begun before this task is waited for; later ones are
-	// refused while there is the task.
+	// Wait for a change of the settings that began before this task. Later ones are rejected while
+	// the task exists.
 	old, rec, start, err := r.engine.openAlone(ctx, r.name)
 	if err != nil {
 		return nil, err
 	}
-	if old.Name == r.q.Next { // the program ended between the change and its note
+	if old.Name == r.q.Next { // an earlier run switched generations but did not record the task as done
 		start()
 		if r.old.Name != "" && rec.Kept == "" {
 			r.engine.dropLater(r.old.Name)
@@ -168,7 +168,7 @@ func (r *reembedding) run(ctx context.Context) (any, error) {
 	if err == nil {
 		_, err = r.engine.backend.Changes(ctx, backend.ChangesRequest{Collection: old.Name, After: log.End, Keep: true})
 	}
-	start() // not before: a commit may cut off the log up to itself
+	start() // only now, as a commit may trim the log
 	if err != nil {
 		return nil, err
 	}
@@ -198,12 +198,12 @@ func (r *reembedding) run(ctx context.Context) (any, error) {
 
 // release lets the change log of the old generation be trimmed again.
 func (r *reembedding) release(ctx context.Context) {
-	// Where the collection is gone, so is its log.
+	// The error does not matter: without the collection there is no log.
 	_, _ = r.engine.backend.Changes(context.WithoutCancel(ctx), backend.ChangesRequest{Collection: r.old.Name, Release: true})
 }
 
-// prepare makes the next generation, or opens the one that an earlier run has left. begin is where
-// the change log of the old one ends.
+// prepare creates the next generation, or opens the one that an earlier run left behind. begin is
+// the end of the old generation's change log.
 func (r *reembedding) prepare(ctx context.Context, rec record, begin uint64) (resumed bool, err error) {
 	r.reuse = newReuse(r.engine, r.old, rec, r.q, r.enc)
 	rec.Model, rec.Source, rec.Precision, rec.Kept = r.q.Info, r.q.Source, r.q.Precision, r.q.Kept
@@ -215,14 +215,14 @@ func (r *reembedding) prepare(ctx context.Context, rec record, begin uint64) (re
 	if changed := (record{Model: r.q.Info}).made().Changed(now); changed != "" {
 		return false, fmt.Errorf("%w: %s has changed since the task began: %s; start it again", ErrModelMismatch, r.q.Source, changed)
 	}
-	rec.Model.Parts = now.Parts // the task may be older than they are
+	rec.Model.Parts = now.Parts // a task of an older version has none
 	r.record = rec
 	config, err := rec.config()
 	if err != nil {
 		return false, err
 	}
 	// Revisions of the next generation are larger than any that clients may remember, so that
-	// If-Match never takes one for another.
+	// If-Match never matches the wrong one.
 	config.FirstSequence = begin + revisionGap
 	err = r.engine.backend.Configure(ctx, backend.ConfigureRequest{Collection: r.q.Next, Create: true, Config: config})
 	resumed = errors.Is(err, backend.ErrCollectionExists)
@@ -237,8 +237,8 @@ func (r *reembedding) prepare(ctx context.Context, rec record, begin uint64) (re
 	return resumed, r.note(ctx, config)
 }
 
-// note gives the next generation a config, unless it has it: synonyms, weights, what is known of
-// the checkpoint or the name of what is kept may be others since it was made.
+// note updates the config of the next generation if it differs. Synonyms, weights, facts about the
+// checkpoint and the kept name may have changed since the generation was created.
 func (r *reembedding) note(ctx context.Context, config backend.Config) error {
 	if bytes.Equal(config.Payload, r.next.Config.Payload) {
 		return nil
@@ -251,9 +251,9 @@ func (r *reembedding) note(ctx context.Context, config backend.Config) error {
 	return nil
 }
 
-// complete gives the next generation what is known in the end: the name under which the collection
-// is kept and, unless the task has settings of its own, the synonyms and weights that it has by
-// now. The collection's writers are kept out, and so is who changes its settings.
+// complete updates the config of the next generation before the switch: the kept name and, unless
+// the task brings its own settings, the collection's current synonyms and weights. The caller has
+// stopped writes and changes of settings.
 func (r *reembedding) complete(ctx context.Context) error {
 	if r.q.Settings == nil {
 		old, err := r.engine.backend.Open(ctx, backend.OpenRequest{Collection: r.old.Name})
@@ -273,12 +273,12 @@ func (r *reembedding) complete(ctx context.Context) error {
 	return r.note(ctx, config)
 }
 
-// revisionGap is more than the writes that may come while a collection is re-embedded. JSON readers
-// that know 53 bits of a number can follow two million times.
+// revisionGap exceeds the number of writes during one re-embedding. Revisions stay below 2^53, the
+// limit of JavaScript's numbers, for two million re-embeddings.
 const revisionGap = 1 << 32
 
-// copyAll brings over every document. What the next generation holds already, of an earlier run, is
-// not encoded again.
+// copyAll copies all documents to the next generation. Those that an earlier run has copied are not
+// encoded again.
 func (r *reembedding) copyAll(ctx context.Context) error {
 	total := int64(r.old.Documents)
 	r.report(0, total)
@@ -298,7 +298,7 @@ func (r *reembedding) copyAll(ctx context.Context) error {
 	return nil
 }
 
-// deleteGone deletes from the next generation what the old one does not hold.
+// deleteGone deletes the documents of the next generation that the old one no longer contains.
 func (r *reembedding) deleteGone(ctx context.Context) error {
 	for cursor, more := "", true; more; more = cursor != "" {
 		page, err := r.engine.backend.List(ctx, backend.ListRequest{Collection: r.q.Next, Cursor: cursor, Limit: maxList, NoFields: true})
@@ -313,7 +313,7 @@ func (r *reembedding) deleteGone(ctx context.Context) error {
 		there := backend.LookupRequest{Collection: r.old.Name, IDs: ids, NoFields: true}
 		err = backend.LookupPages(ctx, r.engine.backend, there, func(ids []string, docs []*backend.Document) error {
 			for i, d := range docs {
-				if d == nil { // one that comes again meanwhile is brought over from the change log
+				if d == nil { // if it is written again meanwhile, the change log brings it back
 					gone = append(gone, ids[i])
 				}
 			}
@@ -330,8 +330,8 @@ func (r *reembedding) deleteGone(ctx context.Context) error {
 	return nil
 }
 
-// drain brings over the changes after a position until few are left, and returns the position that
-// it came to.
+// drain replays the changes after position at until few are left, and returns the position that it
+// reached.
 func (r *reembedding) drain(ctx context.Context, at uint64) (uint64, error) {
 	for range catchUps {
 		log, err := r.engine.backend.Changes(ctx, backend.ChangesRequest{Collection: r.old.Name})
@@ -351,8 +351,8 @@ func (r *reembedding) drain(ctx context.Context, at uint64) (uint64, error) {
 	return at, nil
 }
 
-// follow brings over the next changes after a position and returns how far they go; the same
-// position where there are none.
+// follow replays the next changes after position at. It returns the position of the last one, or at
+// if there are none.
 func (r *reembedding) follow(ctx context.Context, at uint64) (uint64, error) {
 	log, err := r.engine.backend.Changes(ctx, backend.ChangesRequest{Collection: r.old.Name, After: at, Limit: reembedBatch})
 	if err != nil {
@@ -361,7 +361,8 @@ func (r *reembedding) follow(ctx context.Context, at uint64) (uint64, error) {
 	return log.Next, r.bring(ctx, log.IDs)
 }
 
-// bring makes documents of the next generation what they are in the old one: there or not.
+// bring copies the given documents from the old generation to the next, and deletes those that the
+// old one does not contain.
 func (r *reembedding) bring(ctx context.Context, ids []string) error {
 	if len(ids) == 0 {
 		return nil
@@ -396,8 +397,8 @@ func (r *reembedding) delete(ctx context.Context, ids []string) error {
 	return err
 }
 
-// put encodes documents of the old generation and writes them into the next. What is there with the
-// same content is passed over.
+// put encodes documents of the old generation and writes them to the next, except those that it
+// contains already with the same content.
 func (r *reembedding) put(ctx context.Context, docs []*backend.Document) error {
 	if len(docs) == 0 {
 		return nil
@@ -409,8 +410,7 @@ func (r *reembedding) put(ctx context.Context, docs []*backend.Document) error {
 	return nil
 }
 
-// change brings over the last changes while the collection's writers wait, and puts the next
-// generation in the place of the old.
+// change replays the last changes while writers wait, and replaces the old generation by the next.
 func (r *reembedding) change(ctx context.Context, at uint64) error {
 	e := r.engine
 	start, err := e.stopWriters(ctx, r.old.Name)
@@ -459,7 +459,7 @@ func (r *reembedding) change(ctx context.Context, at uint64) error {
 	return nil
 }
 
-// result describes the collection as it now is.
+// result describes the collection after the task.
 func (r *reembedding) result(ctx context.Context, kept string) (any, error) {
 	c, rec, err := r.engine.open(ctx, r.name)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"example.com/searchd/search/task"
 )
 
-// dropLater drops a generation that has been replaced, when the requests that began with it have
-// had time to end. Closing the engine does not wait: the next opening drops what no name leads to.
+// dropLater drops a replaced generation after reembedGrace, when the requests that use it have had
+// time to end. Closing the engine does not wait for it: the next start drops hidden generations.
 func (e *Engine) dropLater(stored string) {
 	e.tasks.Background(func(closing context.Context) {
 		select {
@@ -22,7 +22,7 @@ func (e *Engine) dropLater(stored string) {
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(closing), tidyWithin)
 			defer cancel()
 			if err := e.dropReplaced(ctx, stored); err != nil {
-				e.notice(fmt.Sprintf("dropping a generation that has been replaced, the next opening tries again: %v", err))
+				e.notice(fmt.Sprintf("cannot drop a replaced generation, will try again at the next start: %v", err))
 			}
 			e.trim(ctx)
 		case <-closing.Done():
@@ -30,7 +30,7 @@ func (e *Engine) dropLater(stored string) {
 	})
 }
 
-// dropReplaced drops a generation unless a name leads to it, or it is gone.
+// dropReplaced drops a generation if it exists and no name resolves to it.
 func (e *Engine) dropReplaced(ctx context.Context, stored string) error {
 	done, err := e.catalog.Begin(ctx)
 	if err != nil {
@@ -46,8 +46,8 @@ func (e *Engine) dropReplaced(ctx context.Context, stored string) error {
 	return nil
 }
 
-// drop drops a stored collection, and forgets what kept it from being seen under its own name. The
-// caller holds the right to change names.
+// drop drops a stored collection and the placeholder that hid it under its own name. The caller
+// holds the lock of [catalog.Catalog.Begin].
 func (e *Engine) drop(ctx context.Context, stored string) error {
 	if err := e.backend.Drop(ctx, stored); err != nil || !e.catalog.Hides(stored) {
 		return err
@@ -55,8 +55,8 @@ func (e *Engine) drop(ctx context.Context, stored string) error {
 	return e.catalog.Point(ctx, map[string]string{stored: ""})
 }
 
-// resume goes on with the tasks that an earlier run of the program did not finish, gives up those
-// that cannot, and drops the generations that neither a name nor a task leads to.
+// resume resumes the re-embeddings that an earlier run did not finish, marks other open tasks as
+// interrupted, and drops generations that neither a name nor a task refers to.
 func (e *Engine) resume(ctx context.Context, open []task.Record) error {
 	building := map[string]bool{}
 	for _, t := range open {
@@ -74,17 +74,17 @@ func (e *Engine) resume(ctx context.Context, open []task.Record) error {
 			_, err = e.tasks.Start(ctx, t, e.reembedding(t.Collection, q, enc))
 		}
 		if ctx.Err() != nil {
-			return errors.Join(err, ctx.Err()) // the next opening goes on
+			return errors.Join(err, ctx.Err()) // the next start resumes them
 		}
 		if err != nil {
-			e.tasks.Interrupt(t.ID, "cannot go on after the program ended: "+err.Error())
+			e.tasks.Interrupt(t.ID, "cannot resume after a restart: "+err.Error())
 			continue
 		}
 		building[q.Next] = true
-		e.notice(fmt.Sprintf("collection %s: re-embedding goes on where it was", t.Collection))
+		e.notice(fmt.Sprintf("collection %s: re-embedding resumes", t.Collection))
 	}
 	if e.catalog.Doubt() != "" {
-		return nil // it may be of what is not in use
+		return nil // a hidden generation may be the current one of the damaged name
 	}
 	list, err := e.backend.Collections(ctx)
 	if err != nil {
@@ -94,7 +94,7 @@ func (e *Engine) resume(ctx context.Context, open []task.Record) error {
 		if _, visible := e.catalog.NameOf(c.Name); visible || building[c.Name] {
 			continue
 		}
-		e.notice(fmt.Sprintf("dropping %s, a generation that is not in use", c.Name))
+		e.notice(fmt.Sprintf("dropping %s, an unused generation", c.Name))
 		if err := e.dropReplaced(ctx, c.Name); err != nil {
 			return err
 		}
@@ -102,8 +102,8 @@ func (e *Engine) resume(ctx context.Context, open []task.Record) error {
 	return nil
 }
 
-// keptName returns the first free name for the previous collection, or the error of may for that
-// name.
+// keptName returns the first free name for the previous generation: NAME-old, NAME-old2 and so on.
+// It returns the error of may if that rejects the name.
 func (e *Engine) keptName(ctx context.Context, name string, may func(string) error) (string, error) {
 	for n := 1; ; n++ {
 		suffix := "-old"
@@ -121,7 +121,7 @@ func (e *Engine) keptName(ctx context.Context, name string, may func(string) err
 	}
 }
 
-// taken reports whether a name leads to a collection.
+// taken reports whether a name resolves to a collection.
 func (e *Engine) taken(ctx context.Context, name string) (bool, error) {
 	_, err := e.Collection(ctx, name)
 	if errors.Is(err, ErrCollectionNotFound) {

@@ -1,4 +1,4 @@
-// Package catalog says which stored collection a name means: current generations and aliases.
+// Package catalog maps names and aliases to stored collections.
 package catalog
 
 import (
@@ -18,47 +18,47 @@ import (
 	"example.com/searchd/search/fault"
 )
 
-// Catalog says which stored collection a name means. It is safe for concurrent use.
+// Catalog maps names to stored collections. It is safe for concurrent use.
 //
 // The rules:
-//  1. A collection is stored under its name, until re-embedding puts another generation in its
-//     place: NAME~2, NAME~3 and so on. Which one is current is one value of the backend, so that
-//     the change from one to the next is one transaction.
-//  2. A stored collection never changes its name. Whoever has resolved a name, a search for
-//     instance, goes on with the generation that it began with.
-//  3. A stored collection that no name leads to is hidden: a generation that is being built, or one
-//     that has been replaced.
-//  4. An alias leads to the name of a collection, not to another alias, and no name is both.
-//  5. A name whose value is damaged leads nowhere and is not given to another. Where that may be
-//     the value of a generation, every name that it may be of leads nowhere, and nothing hidden is
-//     dropped.
-//  6. A first generation that was kept under another name is not seen under its own again when that
-//     name leads elsewhere: its own then leads to NAME~0, which is nowhere, until that generation
-//     is dropped or there is a collection of that name.
+//  1. A collection is stored under its own name until re-embedding replaces it with another
+//     generation: NAME~2, NAME~3 and so on. The current generation of a name is a single value in
+//     the backend, so switching to the next one is one transaction.
+//  2. A stored collection never changes its name. A caller that has resolved a name, such as a
+//     search, keeps using the generation that it started with.
+//  3. A stored collection that no name resolves to is hidden: a generation that is being built, or
+//     one that has been replaced.
+//  4. An alias resolves to the name of a collection, not to another alias, and no name is both.
+//  5. A name whose value is damaged resolves to nothing and cannot be reused. If the damaged value
+//     may belong to a generation, none of the names that it may belong to resolves, and no hidden
+//     collection is dropped.
+//  6. A first generation may be kept under another name, NAME-old. If that name is later pointed
+//     elsewhere, the first generation must not reappear under NAME: NAME then resolves to the
+//     placeholder NAME~0 until the generation is dropped or a new collection takes the name.
 type Catalog struct {
 	values Values
 
-	change *semaphore.Weighted // held by whoever changes names
+	change *semaphore.Weighted // held while names are changed; a semaphore, so that waiting ends with a context
 
 	mu struct {
 		sync.RWMutex
-		current map[string]string // name -> stored name, where it is another
+		current map[string]string // name -> stored name, if they differ
 		owner   map[string]string // the reverse
 		aliases map[string]string // alias -> name
-		lost    map[string]string // name that leads nowhere -> key of the damaged value
+		lost    map[string]string // name that cannot be resolved -> key of the damaged value
 	}
 }
 
-// Values keeps small values of the whole backend.
+// Values is a small key-value store of the backend.
 type Values interface {
 	Values(ctx context.Context, prefix string) (map[string][]byte, error)
 	SetValues(ctx context.Context, values map[string][]byte) error
 }
 
-// names are those that a collection or an alias may have.
+// names matches the valid names of collections and aliases.
 var names = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
 
-// Valid reports whether a collection or an alias may have a name.
+// Valid reports whether name is a valid name of a collection or an alias.
 func Valid(name string) bool { return names.MatchString(name) }
 
 // Keys of the backend's values.
@@ -67,10 +67,10 @@ const (
 	aliasKey   = "alias/"
 )
 
-// nowhere is what the name of a collection is followed by in what leads to none.
+// nowhere is the suffix of a placeholder that resolves to no collection; see rule 6.
 const nowhere = "~0"
 
-// Open reads the names of a backend. alarm is called with what is damaged.
+// Open reads the names from a backend. It calls alarm with a message for each damaged value.
 func Open(ctx context.Context, b Values, stored []backend.Collection, alarm func(text string)) (*Catalog, error) {
 	c := &Catalog{values: b, change: semaphore.NewWeighted(1)}
 	c.mu.lost = map[string]string{}
@@ -89,7 +89,7 @@ func Open(ctx context.Context, b Values, stored []backend.Collection, alarm func
 	return c, nil
 }
 
-// read reads the names. The catalog has none yet.
+// read loads the names into an empty catalog.
 func (c *Catalog) read(ctx context.Context, alarm func(text string)) error {
 	current, err := c.sound(ctx, currentKey, alarm)
 	if err != nil {
@@ -108,8 +108,7 @@ func (c *Catalog) read(ctx context.Context, alarm func(text string)) error {
 	return nil
 }
 
-// sound returns the values under a prefix that can be read, and notes the names whose values
-// cannot.
+// sound returns the readable values under a prefix, and records the names of the others as lost.
 func (c *Catalog) sound(ctx context.Context, prefix string, alarm func(text string)) (map[string][]byte, error) {
 	values, err := c.values.Values(ctx, prefix)
 	var damaged *backend.ValuesError
@@ -119,11 +118,11 @@ func (c *Catalog) sound(ctx context.Context, prefix string, alarm func(text stri
 	for _, key := range damaged.Keys {
 		c.mu.lost[strings.TrimPrefix(key, prefix)] = key
 	}
-	alarm(fmt.Sprintf("what some names lead to is damaged, and they lead nowhere; restore a backup, or set an alias again: %v", err))
+	alarm(fmt.Sprintf("some names cannot be resolved because their values are damaged; restore a backup, or set the alias again: %v", err))
 	return values, nil
 }
 
-// Begin waits for the right to change names, or for the end of ctx.
+// Begin locks the catalog for changes of names. It waits until the lock is free or ctx ends.
 func (c *Catalog) Begin(ctx context.Context) (done func(), err error) {
 	if err := c.change.Acquire(ctx, 1); err != nil {
 		return nil, err
@@ -131,8 +130,7 @@ func (c *Catalog) Begin(ctx context.Context) (done func(), err error) {
 	return func() { c.change.Release(1) }, nil
 }
 
-// Doubt returns the key of a damaged value that says what a name leads to; empty where there is
-// none.
+// Doubt returns the key of a damaged value that names a current generation, or "" if there is none.
 func (c *Catalog) Doubt() string {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -144,7 +142,7 @@ func (c *Catalog) Doubt() string {
 	return ""
 }
 
-// LostNames returns the names that lead nowhere, without those of aliases.
+// LostNames returns the names of collections, not of aliases, that cannot be resolved.
 func (c *Catalog) LostNames() (names []string) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -156,14 +154,14 @@ func (c *Catalog) LostNames() (names []string) {
 	return names
 }
 
-// LostAlias reports whether a name is that of an alias whose value is damaged.
+// LostAlias reports whether name is an alias whose value is damaged.
 func (c *Catalog) LostAlias(name string) bool {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return c.mu.lost[name] == aliasKey+name
 }
 
-// None returns why a name leads nowhere.
+// None returns the reason why a name does not resolve.
 func (c *Catalog) None(name string) error {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -172,12 +170,12 @@ func (c *Catalog) None(name string) error {
 		key, lost = c.mu.lost[to]
 	}
 	if lost {
-		return &backend.DamagedError{Collection: name, Damage: fmt.Sprintf("what it leads to cannot be read: value %q", key)}
+		return &backend.DamagedError{Collection: name, Damage: fmt.Sprintf("its catalog entry %q cannot be read", key)}
 	}
 	return fmt.Errorf("%w: %s", backend.ErrCollectionNotFound, fault.Quote(name))
 }
 
-// put notes that stored is the current generation of name; "" forgets name.
+// put makes stored the current generation of name; "" removes name.
 func (c *Catalog) put(name, stored string) {
 	delete(c.mu.owner, c.mu.current[name])
 	delete(c.mu.current, name)
@@ -186,8 +184,8 @@ func (c *Catalog) put(name, stored string) {
 	}
 }
 
-// Stored returns the name under which the collection of a name or alias is stored, and false for
-// what no name leads to.
+// Stored resolves a name or alias to the name of a stored collection. It returns false if it
+// resolves to none.
 func (c *Catalog) Stored(name string) (string, bool) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -200,11 +198,11 @@ func (c *Catalog) Stored(name string) (string, bool) {
 	if s, ok := c.mu.current[name]; ok {
 		return s, s != name+nowhere
 	}
-	_, other := c.mu.owner[name] // it is the generation of another name
+	_, other := c.mu.owner[name] // another name's generation is stored under it
 	return name, !other && names.MatchString(name)
 }
 
-// NameOf returns the name that leads to a stored collection, and false where it is hidden.
+// NameOf returns the name that resolves to a stored collection. It returns false for a hidden one.
 func (c *Catalog) NameOf(stored string) (string, bool) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -216,7 +214,7 @@ func (c *Catalog) NameOf(stored string) (string, bool) {
 	return stored, !elsewhere && !lost && names.MatchString(stored)
 }
 
-// Target returns what an alias leads to.
+// Target returns the collection that an alias refers to.
 func (c *Catalog) Target(alias string) (string, bool) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -237,8 +235,8 @@ func (c *Catalog) AliasesOf(name string) (list []string) {
 	return list
 }
 
-// Point makes names lead to stored collections, all at once; "" forgets a name. The caller holds
-// change.
+// Point makes names resolve to stored collections, all in one transaction; "" removes a name. The
+// caller holds the lock of [Catalog.Begin].
 func (c *Catalog) Point(ctx context.Context, current map[string]string) error {
 	current = c.hiding(current)
 	values := make(map[string][]byte, len(current))
@@ -261,8 +259,8 @@ func (c *Catalog) Point(ctx context.Context, current map[string]string) error {
 	return nil
 }
 
-// hiding returns current with what keeps first generations that other names lead to until then from
-// being seen under their own.
+// hiding adds placeholders to current for the first generations that would reappear under their own
+// names; see rule 6.
 func (c *Catalog) hiding(current map[string]string) map[string]string {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -280,7 +278,7 @@ func (c *Catalog) hiding(current map[string]string) map[string]string {
 	return all
 }
 
-// Hides reports whether a first generation is kept from being seen under its own name.
+// Hides reports whether a placeholder hides a first generation under its own name.
 func (c *Catalog) Hides(first string) bool {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -321,7 +319,7 @@ func (c *Catalog) Aliases() []Alias {
 	return list
 }
 
-// SetAlias makes an alias lead to a collection. The caller holds the right to change names.
+// SetAlias points an alias at a collection. The caller holds the lock of [Catalog.Begin].
 func (c *Catalog) SetAlias(ctx context.Context, alias, collection string) error {
 	if err := c.values.SetValues(ctx, map[string][]byte{aliasKey + alias: []byte(collection)}); err != nil {
 		return err
@@ -333,7 +331,7 @@ func (c *Catalog) SetAlias(ctx context.Context, alias, collection string) error 
 	return nil
 }
 
-// DeleteAlias forgets an alias. The caller holds the right to change names.
+// DeleteAlias deletes an alias. The caller holds the lock of [Catalog.Begin].
 func (c *Catalog) DeleteAlias(ctx context.Context, alias string) error {
 	if err := c.values.SetValues(ctx, map[string][]byte{aliasKey + alias: nil}); err != nil {
 		return err
