@@ -25,12 +25,12 @@ import (
 
 // Errors of the keyring.
 var (
-	ErrInvalid = errors.New("invalid key")                          // a field's value is not allowed; see [FieldError]
-	ErrUnknown = errors.New("unknown key")                          // there is no such key, or no longer
-	ErrExpired = errors.New("expired key")                          //
-	ErrExceeds = errors.New("more than the key of the request may") // a key would give away, or touch, more than it has
-	ErrTooMany = errors.New("too many keys")                        //
-	ErrShort   = errors.New("admin key too short")                  //
+	ErrInvalid = errors.New("invalid key")                                  // a field's value is not allowed; see [FieldError]
+	ErrUnknown = errors.New("unknown key")                                  // there is no such key, or no longer
+	ErrExpired = errors.New("expired key")                                  //
+	ErrExceeds = errors.New("exceeds the permissions of the request's key") // a key would give away, or touch, more than it has
+	ErrTooMany = errors.New("too many keys")                                //
+	ErrShort   = errors.New("admin key too short")                          //
 )
 
 // FieldError is a wrong field of a [Spec]. It matches [ErrInvalid].

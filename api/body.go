@@ -16,7 +16,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-var errFullOfBodies = &requestError{kind: errOverloaded, detail: "body: too many bytes of other requests are in memory, send it again later"}
+var errFullOfBodies = &requestError{kind: errOverloaded, detail: "body: the server holds too many request bytes in memory, try again later"}
 
 // wholeBody is a decompressed request body in memory.
 type wholeBody struct {
@@ -140,7 +140,7 @@ func bodyError(err error, limit int64) error {
 	case errors.As(err, &mb):
 		return tooLarge(limit)
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return &requestError{kind: errBodyTimeout, detail: "body: stood still for too long"}
+		return &requestError{kind: errBodyTimeout, detail: "body: no data arrived for too long"}
 	}
 	return &requestError{kind: errMalformed, detail: "body: " + err.Error()}
 }

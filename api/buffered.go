@@ -56,13 +56,13 @@ func (h *bufferedAnswer) charge(n int) error {
 	}
 	limit := h.s.o.MaxInFlight
 	if h.size += int64(n); h.size > limit {
-		h.err = &requestError{kind: errTooLarge, detail: fmt.Sprintf("answer: longer than the %d bytes that are allowed, ask for less at a time", limit)}
+		h.err = &requestError{kind: errTooLarge, detail: fmt.Sprintf("response: longer than the limit of %d bytes, request less at a time", limit)}
 		return h.err
 	}
 	if more := h.size - uncounted - h.charged; more > 0 {
 		h.charged += more
 		if h.s.unsent.Add(more) > limit {
-			h.err = &requestError{kind: errOverloaded, detail: "answer: too many bytes of other answers wait to be read, send the request again later"}
+			h.err = &requestError{kind: errOverloaded, detail: "response: the server holds too many unread response bytes, try again later"}
 		}
 	}
 	return h.err

@@ -88,7 +88,7 @@ func TestTokenVectorsHaveTheirGate(t *testing.T) {
 func TestAnswersInMemoryAreBounded(t *testing.T) {
 	f := newFixture(t, Options{MaxInFlight: 1 << 20})
 	var e teiError
-	if f.do("POST", "/tokenize", longAnswer(50_000)).want(413, &e); e.Code != "too_large" || !strings.Contains(e.Error, "answer") {
+	if f.do("POST", "/tokenize", longAnswer(50_000)).want(413, &e); e.Code != "too_large" || !strings.Contains(e.Error, "response") {
 		t.Errorf("an answer that is too long: %+v", e)
 	}
 	f.server.unsent.Store(1 << 20)

@@ -113,7 +113,7 @@ func (s *Server) admit(r *http.Request, rt route) (caller, error) {
 }
 
 func badKey(err error) error {
-	detail := "the API key is not known here; it may have been revoked"
+	detail := "unknown API key; it may have been revoked"
 	if errors.Is(err, access.ErrExpired) || errors.Is(err, access.ErrTenant) {
 		detail = err.Error()
 	}

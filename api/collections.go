@@ -182,7 +182,7 @@ func (s *Server) aliased(r *http.Request, name string, err error) error {
 	}
 	for _, a := range list {
 		if a.Collection == own && callerOf(r.Context()).mayUse(a.Alias) != nil {
-			return fmt.Errorf("%w: %s has aliases that this key is not for; delete them, or let them lead elsewhere, first", search.ErrAliased, name)
+			return fmt.Errorf("%w: %s has aliases that this key may not access; delete them or point them elsewhere first", search.ErrAliased, name)
 		}
 	}
 	return err

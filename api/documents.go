@@ -289,7 +289,7 @@ func (s *Server) patchDocument(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 		if try == attempts {
-			return fmt.Errorf("%w: document %q is written faster than it can be patched", errTooManyWrites, id)
+			return fmt.Errorf("%w: document %q changes too often to be patched, try again", errTooManyWrites, id)
 		}
 	}
 }

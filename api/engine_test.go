@@ -205,7 +205,7 @@ func TestExplain(t *testing.T) {
 		t.Errorf("explain with a filter by id: %s, %q", x.Reason, x.Warnings)
 	}
 	f.do("GET", "/v1/collections/docs/explain/a/1?q=oil&filter=id+>+'b'", "").want(200, &x)
-	if want := `filter: no document has a field "id"; the id of a document is none of its fields, and a filter knows it by =, != and IN alone`; x.Reason != search.ReasonFilter || len(x.Warnings) != 1 || x.Warnings[0] != want {
+	if want := `filter: no document has a field "id"; the id of a document is none of its fields, and filters support only =, != and IN on it`; x.Reason != search.ReasonFilter || len(x.Warnings) != 1 || x.Warnings[0] != want {
 		t.Errorf("explain with a range of ids: %s, %q", x.Reason, x.Warnings)
 	}
 	if p := f.do("POST", "/v1/collections/docs/documents/delete", `{"filter":"id > 'b'"}`).problem(400, "invalid_request", "/filter"); !strings.Contains(p.Detail, "the id of a document is none") {

@@ -30,8 +30,8 @@ var (
 	errOverloaded    = errors.New("overloaded")
 	errTooManyWrites = errors.New("too many writes")
 	errNotReady      = errors.New("not ready")
-	errKeyInUse      = errors.New("Idempotency-Key: the request that it was first sent with is under way")
-	errKeyReused     = errors.New("Idempotency-Key: sent before with another request")
+	errKeyInUse      = errors.New("Idempotency-Key: the first request with this key is still running")
+	errKeyReused     = errors.New("Idempotency-Key: already used for another request")
 	errBodyTimeout   = errors.New("request body too slow")
 	errNoKey         = errors.New("API key missing")
 	errBadKey        = errors.New("API key not valid")
@@ -59,8 +59,8 @@ var failures = []failure{
 	{search.ErrSnapshotNotFound, 404, "snapshot_not_found", "Snapshot not found", ""},
 	{search.ErrTooManySnapshots, 409, "too_many_snapshots", "Too many snapshots", ""},
 	{search.ErrTaskNotFound, 404, "task_not_found", "Task not found", ""},
-	{search.ErrTaskFinished, 409, "task_finished", "Task has ended or cannot be ended", ""},
-	{search.ErrTaskRunning, 409, "task_running", "Another task works on this", ""},
+	{search.ErrTaskFinished, 409, "task_finished", "Task has ended or cannot be cancelled", ""},
+	{search.ErrTaskRunning, 409, "task_running", "Another task is working on this collection", ""},
 	{search.ErrAliased, 409, "collection_aliased", "Collection has an alias", ""},
 	{search.ErrModelMismatch, 409, "model_mismatch", "Collection was built with another checkpoint", ""},
 	{search.ErrConflict, 412, "revision_conflict", "Revision is not the expected one", ""},
@@ -68,7 +68,7 @@ var failures = []failure{
 	{search.ErrUnsupported, 422, "not_supported", "Not supported by this server", ""},
 	{search.ErrBusy, 503, "overloaded", "Too many requests at once", "1"},
 	{search.ErrDamaged, 503, "collection_damaged", "Collection is damaged", ""},
-	{search.ErrOutcomeUnknown, 503, "outcome_unknown", "Write may have been carried out or not", ""},
+	{search.ErrOutcomeUnknown, 503, "outcome_unknown", "Outcome of the write is unknown", ""},
 	{search.ErrReadOnly, 503, "read_only", "Data folder is read-only", ""},
 	{search.ErrNoSpace, 507, "no_space", "No space left", ""},
 	{search.ErrClosed, 503, "shutting_down", "Server is shutting down", "5"},
@@ -77,7 +77,7 @@ var failures = []failure{
 	{errScope, 403, "insufficient_scope", "The API key may not do this", ""},
 	{errCollection, 403, "collection_not_allowed", "The API key is not for this collection", ""},
 	{errRate, 429, "rate_limited", "Too many requests", ""},
-	{access.ErrExceeds, 403, "exceeds_key", "More than the API key of the request may", ""},
+	{access.ErrExceeds, 403, "exceeds_key", "Exceeds the permissions of the request's API key", ""},
 	{access.ErrUnknown, 404, "key_not_found", "API key not found", ""},
 	{access.ErrTooMany, 409, "too_many_keys", "Too many API keys", ""},
 	{errMalformed, 400, "malformed_request", "Malformed request", ""},
@@ -90,7 +90,7 @@ var failures = []failure{
 	{errOrigin, 403, "cross_origin", "Cross-origin request refused", ""},
 	{errTooManyWrites, 429, "too_many_writes", "Too many writes at once", "1"},
 	{errOverloaded, 503, "overloaded", "Too many requests at once", "1"},
-	{errKeyInUse, 409, "idempotency_key_in_use", "First request is under way", "1"},
+	{errKeyInUse, 409, "idempotency_key_in_use", "First request is still running", "1"},
 	{errKeyReused, 422, "idempotency_key_reused", "Key was used for another request", ""},
 	{errNotReady, 503, "not_ready", "Not ready", "1"},
 	{errBodyTimeout, 408, "body_too_slow", "Request body arrived too slowly", ""},
@@ -236,7 +236,7 @@ func (s *Server) writeError(err error, c echo.Context) {
 	}
 	p, f := describe(err, r)
 	if clientLeft(err, r) {
-		s.log.Info("client left before the end of its answer", "method", r.Method, "route", c.Path(), "error", err, "request_id", p.RequestID)
+		s.log.Info("client disconnected before the response was complete", "method", r.Method, "route", c.Path(), "error", err, "request_id", p.RequestID)
 	} else if f.status >= 500 && f.retry == "" || w.Committed {
 		s.log.Error("request failed", "method", r.Method, "route", c.Path(), "code", f.code, "error", err, "request_id", p.RequestID)
 	}

@@ -31,7 +31,7 @@ func (s *Server) readyz(w http.ResponseWriter, r *http.Request) (any, error) {
 	}
 	h := health{Status: "ok"}
 	if err := s.o.Engine.ReadOnly(); err != nil {
-		h.Warning = "writes are refused until the next start: " + search.ErrReadOnly.Error() + " after a failed commit"
+		h.Warning = "writes are rejected until a restart:  " + search.ErrReadOnly.Error() + " after a failed commit"
 	}
 	return h, nil
 }

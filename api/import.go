@@ -197,7 +197,7 @@ func (im *importer) abort(err error) error {
 		first = im.answers[0].Line
 	}
 	e := im.s.answerItemError("", err)
-	e.Detail = fmt.Sprintf("import stopped, nothing is known of line %d and later: %s", first, e.Detail)
+	e.Detail = fmt.Sprintf("import stopped, the outcome of line %d and later is unknown: %s", first, e.Detail)
 	b, _ := json.Marshal(itemAnswer{Line: first, Status: search.Failed, Error: e, Stopped: true})
 	return im.out.write(context.Background(), append(b, '\n'))
 }
@@ -236,7 +236,7 @@ func (l *lineWriter) write(ctx context.Context, b []byte) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-l.done:
-		return errors.New("client does not read the answer")
+		return errors.New("client does not read the response")
 	}
 }
 

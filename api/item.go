@@ -190,7 +190,7 @@ func objectMembers(data []byte) ([]member, error) {
 		return nil, jsonError(err)
 	}
 	if rest := bytes.TrimSpace(data[dec.InputOffset():]); len(rest) > 0 {
-		return nil, &requestError{kind: errMalformed, detail: fmt.Sprintf("document: something follows the object at byte %d", dec.InputOffset())}
+		return nil, &requestError{kind: errMalformed, detail: fmt.Sprintf("document: unexpected data after the object at byte %d", dec.InputOffset())}
 	}
 	return members, nil
 }

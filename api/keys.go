@@ -25,7 +25,7 @@ type keyList struct {
 func (s *Server) withKeyring(h handler) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		if s.o.Keys == nil {
-			return fmt.Errorf("%w: the server was started without a place for API keys", search.ErrUnsupported)
+			return fmt.Errorf("%w: the server was started without storage for API keys", search.ErrUnsupported)
 		}
 		return h(w, r)
 	}

@@ -136,7 +136,7 @@ func (b *buckets) bucket(r access.Rate) *rate.Limiter {
 type rateError struct{ wait time.Duration }
 
 func (e *rateError) Error() string {
-	return "more requests than the rate limit allows, the next one is answered in " + retrySeconds(e.wait) + " s"
+	return "rate limit exceeded, the next request is accepted in " + retrySeconds(e.wait) + " s"
 }
 func (e *rateError) Unwrap() error { return errRate }
 

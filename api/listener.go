@@ -83,7 +83,7 @@ func answerWhileOpening(w http.ResponseWriter, r *http.Request) {
 func (s *Server) ServeListener(ctx context.Context, f *Listener) error {
 	if s.served.Swap(true) {
 		f.begin() // which makes its end close the listener
-		return errors.Join(errors.New("api: this Server serves a listener, or has"), f.Close())
+		return errors.Join(errors.New("api: Server is already serving, or was closed"), f.Close())
 	}
 	if a, ok := f.l.Addr().(*net.TCPAddr); ok && a.IP.IsLoopback() {
 		s.local.Store(true)
@@ -100,7 +100,7 @@ func (s *Server) ServeListener(ctx context.Context, f *Listener) error {
 	s.log.Info("stopping", "reason", context.Cause(ctx))
 	s.draining.Store(true)
 	if s.o.DrainGrace > 0 {
-		s.log.Info("not ready any more, still answering", "for", s.o.DrainGrace)
+		s.log.Info("no longer ready, still serving requests", "for", s.o.DrainGrace)
 		select {
 		case err := <-f.failed:
 			return fmt.Errorf("api: serve %s: %w", f.l.Addr(), err)

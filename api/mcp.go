@@ -115,5 +115,5 @@ func (e toolEngine) visible(ctx context.Context, err error) error {
 	if detail := f.detail(err); detail != "" {
 		return errors.New(detail)
 	}
-	return errors.New("internal error; the server's log has it as request " + requestID(ctx))
+	return errors.New("internal error; see the server's log for request " + requestID(ctx))
 }

@@ -37,7 +37,7 @@ func checkMembers(data []byte, t reflect.Type) error {
 		return err
 	}
 	if rest := bytes.TrimSpace(data[w.dec.InputOffset():]); len(rest) > 0 {
-		return &requestError{kind: errMalformed, detail: fmt.Sprintf("body: something follows the JSON value at byte %d", w.dec.InputOffset())}
+		return &requestError{kind: errMalformed, detail: fmt.Sprintf("body: unexpected data after the JSON value at byte %d", w.dec.InputOffset())}
 	}
 	return nil
 }
@@ -95,7 +95,7 @@ func (w *memberWalk) object(t reflect.Type) error {
 		if known != nil {
 			var ok bool
 			if element, ok = known.types[name]; !ok {
-				return &requestError{kind: search.ErrInvalid, pointer: w.pointer(), detail: fmt.Sprintf("member %q: not known here, %s", short(name), instead(name, known.names))}
+				return &requestError{kind: search.ErrInvalid, pointer: w.pointer(), detail: fmt.Sprintf("member %q: unknown, %s", short(name), instead(name, known.names))}
 			}
 		}
 		if err := w.value(element); err != nil {

@@ -13,13 +13,13 @@ func TestWrongMembers(t *testing.T) {
 	f.do("PUT", "/v1/collections/docs", `{"settings":{"fields":{"a":{"type":"text"},"n":{"type":"filter"}}}}`).want(201, nil)
 	const query, settings, keys = "/v1/collections/docs/search", "/v1/collections/new", "/v1/collections/docs/documents/delete"
 	for _, tt := range []struct{ path, body, code, pointer, detail string }{
-		{query, `{"q":"page","Limit":1}`, "invalid_request", "/Limit", `member "Limit": not known here, the nearest name is "limit"`},
-		{query, `{"q":"page","limit":3,"Limit":1,"LIMIT":2}`, "invalid_request", "/Limit", `member "Limit": not known here, the nearest name is "limit"`},
-		{query, `{"query":"page"}`, "invalid_request", "/query", `member "query": not known here, the nearest name is "q"`},
-		{query, `{"q":"page","minSimilarity":1}`, "invalid_request", "/minSimilarity", `member "minSimilarity": not known here, the nearest name is "min_similarity"`},
-		{query, `{"q":"page","top_k":1}`, "invalid_request", "/top_k", `member "top_k": not known here, allowed: q, syntax, spelling, unfinished, mode, alpha`},
-		{query, `{"q":"page","sort":[{"field":"n"},{"Field":"n"}]}`, "invalid_request", "/sort/1/Field", `member "Field": not known here, the nearest name is "field"`},
-		{query, `{"q":"page","facets":[{"field":"n","ranges":[{"form":1}]}]}`, "invalid_request", "/facets/0/ranges/0/form", `member "form": not known here, the nearest name is "from"`},
+		{query, `{"q":"page","Limit":1}`, "invalid_request", "/Limit", `member "Limit": unknown, the nearest name is "limit"`},
+		{query, `{"q":"page","limit":3,"Limit":1,"LIMIT":2}`, "invalid_request", "/Limit", `member "Limit": unknown, the nearest name is "limit"`},
+		{query, `{"query":"page"}`, "invalid_request", "/query", `member "query": unknown, the nearest name is "q"`},
+		{query, `{"q":"page","minSimilarity":1}`, "invalid_request", "/minSimilarity", `member "minSimilarity": unknown, the nearest name is "min_similarity"`},
+		{query, `{"q":"page","top_k":1}`, "invalid_request", "/top_k", `member "top_k": unknown, allowed: q, syntax, spelling, unfinished, mode, alpha`},
+		{query, `{"q":"page","sort":[{"field":"n"},{"Field":"n"}]}`, "invalid_request", "/sort/1/Field", `member "Field": unknown, the nearest name is "field"`},
+		{query, `{"q":"page","facets":[{"field":"n","ranges":[{"form":1}]}]}`, "invalid_request", "/facets/0/ranges/0/form", `member "form": unknown, the nearest name is "from"`},
 		{query, `{"q":"page","limit":"3"}`, "invalid_request", "/limit", `limit: got "3", allowed: an integer`},
 		{query, `{"q":"page","limit":1.5}`, "invalid_request", "/limit", `limit: got 1.5, allowed: an integer`},
 		{query, `{"q":["page"]}`, "invalid_request", "/q", `q: got an array, allowed: a string`},
@@ -29,12 +29,12 @@ func TestWrongMembers(t *testing.T) {
 		{settings, `null`, "malformed_request", "", `body: got null, allowed: an object`},
 		{query, `{"q":"page","filter":"n ="}`, "invalid_request", "/filter", `filter: got "n =", allowed: at byte 3: expected a value`},
 		{keys, `{"filter":"n ="}`, "invalid_request", "/filter", `filter: got "n =", allowed: at byte 3: expected a value`},
-		{settings, `{"settings":{"fields":{"a":{"wieght":2}}}}`, "invalid_request", "/settings/fields/a/wieght", `member "wieght": not known here, the nearest name is "weight"`},
+		{settings, `{"settings":{"fields":{"a":{"wieght":2}}}}`, "invalid_request", "/settings/fields/a/wieght", `member "wieght": unknown, the nearest name is "weight"`},
 		{settings, `{"settings":{"fields":{"a":{"type":"text","weight":"2"}}}}`, "invalid_request", "/settings/fields/a/weight", `settings.fields.a.weight: got "2", allowed: a number`},
 		{settings, `{"settings":{"fields":{"a.b/c":{"type":7}}}}`, "invalid_request", "/settings/fields/a.b~1c/type", `settings.fields.a.b/c.type: got 7, allowed: a string`},
 		{settings, `{"settings":{"fields":{"a":{"type":"text","type":"filter"}}}}`, "malformed_request", "/settings/fields/a/type", `member "type": given more than once`},
-		{settings, `{"query":{}}`, "invalid_request", "/query", `member "query": not known here, allowed: name, settings`},
-		{settings, `{"settings":{"Fields":{}}}`, "invalid_request", "/settings/Fields", `member "Fields": not known here, the nearest name is "fields"`},
+		{settings, `{"query":{}}`, "invalid_request", "/query", `member "query": unknown, allowed: name, settings`},
+		{settings, `{"settings":{"Fields":{}}}`, "invalid_request", "/settings/Fields", `member "Fields": unknown, the nearest name is "fields"`},
 	} {
 		method := "POST"
 		if tt.path == settings {
@@ -53,7 +53,7 @@ func TestWrongMembers(t *testing.T) {
 		t.Errorf("detail %q, want it once", p.Detail)
 	}
 	p := f.do("GET", query+"?q=x&Limit=3", "").problem(400, "invalid_request", "/Limit")
-	if want := `parameter "Limit": not known here, the nearest name is "limit"`; p.Detail != want {
+	if want := `parameter "Limit": unknown, the nearest name is "limit"`; p.Detail != want {
 		t.Errorf("detail %q, want %q", p.Detail, want)
 	}
 	for body, got := range map[string]string{"null": "null", " []": "an array", "5": "5"} {

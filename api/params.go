@@ -208,7 +208,7 @@ func (p *params) err() error {
 	known := slices.Sorted(maps.Keys(p.known))
 	for _, name := range slices.Sorted(maps.Keys(p.values)) {
 		if !p.known[name] {
-			return &requestError{kind: search.ErrInvalid, pointer: pointerTo(name), detail: fmt.Sprintf("parameter %q: not known here, %s", short(name), instead(name, known))}
+			return &requestError{kind: search.ErrInvalid, pointer: pointerTo(name), detail: fmt.Sprintf("parameter %q: unknown, %s", short(name), instead(name, known))}
 		}
 	}
 	return nil

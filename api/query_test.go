@@ -111,7 +111,7 @@ func TestNoParameterIsIgnored(t *testing.T) {
 			body = "{}"
 		}
 		p := f.do(rt.method, pathOf(t, rt)+"?if_revision=5", body).problem(400, "invalid_request", "/if_revision")
-		if !strings.Contains(p.Detail, `parameter "if_revision": not known here`) {
+		if !strings.Contains(p.Detail, `parameter "if_revision": unknown`) {
 			t.Errorf("%s %s: %s", rt.method, rt.path, p.Detail)
 		}
 	}

@@ -208,7 +208,7 @@ func (s *Server) recordUses(ctx context.Context) (stop func()) {
 	}
 	flush := func(ctx context.Context) {
 		if err := s.o.Keys.Flush(ctx); err != nil && ctx.Err() == nil {
-			s.log.Warn("last uses of API keys not written", "error", err)
+			s.log.Warn("cannot save when API keys were last used", "error", err)
 		}
 	}
 	ctx, cancel := context.WithCancel(ctx)

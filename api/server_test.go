@@ -224,7 +224,7 @@ func TestServeOnce(t *testing.T) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if err := f.server.Serve(ctx, l); err == nil || !strings.Contains(err.Error(), "a listener") {
+		if err := f.server.Serve(ctx, l); err == nil || !strings.Contains(err.Error(), "already serving") {
 			t.Errorf("Serve %s = %v, want an error", when, err)
 		}
 		if _, err := l.Accept(); err == nil {

@@ -117,7 +117,7 @@ func jsonError(err error) error {
 	}
 	if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
 		name = strings.Trim(name, `"`) // in a value that decodes itself
-		return &requestError{kind: search.ErrInvalid, pointer: pointerTo(name), detail: fmt.Sprintf("member %q: not known here", short(name))}
+		return &requestError{kind: search.ErrInvalid, pointer: pointerTo(name), detail: fmt.Sprintf("member %q: unknown", short(name))}
 	}
 	return &requestError{kind: errMalformed, detail: "body: " + err.Error()}
 }

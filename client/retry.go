@@ -195,6 +195,6 @@ func (e *transportError) Unwrap() error { return e.err }
 // unknownError is the error of a write that may have been carried out.
 type unknownError struct{ err error }
 
-func (e *unknownError) Error() string        { return e.err.Error() + "; it may have been carried out" }
+func (e *unknownError) Error() string        { return e.err.Error() + "; the request may have been executed" }
 func (e *unknownError) Unwrap() error        { return e.err }
 func (e *unknownError) Is(target error) bool { return target == ErrOutcomeUnknown }

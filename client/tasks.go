@@ -29,7 +29,7 @@ type ReembedOptions struct {
 	Model     string   `json:"model,omitempty"`     // embedded, or OWNER/NAME; default: the server's own, with Settings the collection's
 	Precision string   `json:"precision,omitempty"` // f32, int8; default: the server's, with Settings and without Model the collection's
 	Settings  Settings `json:"settings,omitzero"`   // replace all of the collection's; zero: as they are
-	KeepOld   bool     `json:"keep_old,omitempty"`  // keep the collection as it was, as COLLECTION-old
+	KeepOld   bool     `json:"keep_old,omitempty"`  // keep the previous collection as COLLECTION-old
 }
 
 // Snapshot is a backup that the server keeps.

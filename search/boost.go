@@ -50,9 +50,9 @@ func (p *plan) checkBoosts(wrong *fault.Fields) {
 		wrong.Add("boosts", len(p.Boosts), fmt.Sprintf("at most %d", MaxBoosts))
 		return
 	case len(p.Sort) > 0:
-		wrong.Add("boosts", len(p.Boosts), "none together with sort, which is an order of its own")
+		wrong.Add("boosts", len(p.Boosts), "none together with sort")
 	case p.browse:
-		wrong.Add("boosts", len(p.Boosts), "none where q has no word or phrase, as there is no relevance that they could raise; sort orders what is found")
+		wrong.Add("boosts", len(p.Boosts), "none unless q has a word or phrase, as there is no relevance to boost; use sort instead")
 	}
 	now := p.Now
 	if now.IsZero() {

@@ -324,8 +324,8 @@ func TestBoostErrors(t *testing.T) {
 		want string
 	}{
 		{search.Query{Q: "lamp", Sort: []search.SortKey{{Field: "year"}}}, "boosts: got 1, allowed: none together with sort"},
-		{search.Query{}, "boosts: got 1, allowed: none where q has no word or phrase, as there is no relevance that they could raise; sort orders what is found"},
-		{search.Query{Q: "-lamp"}, "boosts: got 1, allowed: none where q has no word"},
+		{search.Query{}, "boosts: got 1, allowed: none unless q has a word or phrase, as there is no relevance to boost; use sort instead"},
+		{search.Query{Q: "-lamp"}, "boosts: got 1, allowed: none unless q has a word"},
 	} {
 		tc.q.Boosts = []search.Boost{ok}
 		if _, err := e.Search(t.Context(), "docs", tc.q); err == nil || !strings.HasPrefix(err.Error(), tc.want) {

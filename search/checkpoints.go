@@ -34,7 +34,7 @@ func (e *Engine) openEncodings(ctx context.Context, names *catalog.Catalog) erro
 		if err := e.encodings.Require(name, r.made()); err != nil {
 			e.notice(err.Error())
 		} else if err := e.adoptParts(ctx, c, name, r); err != nil {
-			e.notice(fmt.Sprintf("collection %s: noting the parts of its checkpoint, the next opening tries again: %v", name, err))
+			e.notice(fmt.Sprintf("collection %s: cannot record the parts of its checkpoint, the next start tries again: %v", name, err))
 		}
 	}
 	return nil

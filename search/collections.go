@@ -147,10 +147,10 @@ func (e *Engine) mayChange(name string, old, new Settings) error {
 	for _, j := range e.tasks.Unfinished(name) {
 		var q reembedRequest
 		if err := json.Unmarshal(j.Resume, &q); err != nil || q.Settings != nil {
-			return fmt.Errorf("%w: collection %s is being re-embedded with other settings, which take the place of all that it has; change them when that is done", ErrTaskRunning, name)
+			return fmt.Errorf("%w: collection %s is being re-embedded with new settings; change settings when that is done", ErrTaskRunning, name)
 		}
 		if !reflect.DeepEqual(old.WithQuerySettings(new), new) {
-			return fmt.Errorf("%w: collection %s is being re-embedded with its present settings, of which synonyms and weights of fields can be changed meanwhile; change others when that is done", ErrTaskRunning, name)
+			return fmt.Errorf("%w: collection %s is being re-embedded; until that is done only synonyms and field weights can be changed", ErrTaskRunning, name)
 		}
 	}
 	return nil
@@ -228,7 +228,7 @@ func (e *Engine) DropCollection(ctx context.Context, name string) error {
 		return c.None(name)
 	}
 	if aliases := c.AliasesOf(own); len(aliases) > 0 {
-		return fmt.Errorf("%w: %s has the alias %s; delete it, or let it lead elsewhere, first", ErrAliased, own, strings.Join(aliases, ", "))
+		return fmt.Errorf("%w: %s has the alias %s; delete it or point it elsewhere first", ErrAliased, own, strings.Join(aliases, ", "))
 	}
 	if err := e.dropHidden(ctx, own, stored); err != nil {
 		return err
@@ -255,7 +255,7 @@ func (e *Engine) dropHidden(ctx context.Context, name, current string) error {
 			continue
 		}
 		if key := e.catalog.Doubt(); key != "" {
-			return &DamagedError{Collection: name, Damage: fmt.Sprintf("it has a generation that value %q, which cannot be read, may be of", key)}
+			return &DamagedError{Collection: name, Damage: fmt.Sprintf("the unreadable value %q may belong to one of its generations", key)}
 		}
 		if err := e.backend.Drop(ctx, c.Name); err != nil && !errors.Is(err, backend.ErrCollectionNotFound) {
 			return err

@@ -73,7 +73,7 @@ func (e *Engine) Documents(ctx context.Context, collection, cursor string, limit
 	return docs, next, nil
 }
 
-const cursorAllowed = "what the page before gave as its next, of the collection as it is; begin again without one"
+const cursorAllowed = "the next of the previous page; start again without a cursor"
 
 // listFrom takes a cursor apart, which is INCARNATION.GENERATION~REST. The incarnation must be that
 // of the collection: what a listing of another one began with says nothing of this one, also where
@@ -99,7 +99,7 @@ func (e *Engine) listFrom(ctx context.Context, stored, incarnation, cursor strin
 			return began, rest, nil
 		}
 	}
-	return "", "", fault.Field("cursor", cursor, "a cursor of the collection as it is; it was re-embedded meanwhile, begin again without one")
+	return "", "", fault.Field("cursor", cursor, "a cursor made after the collection was re-embedded; start again without one")
 }
 
 // DeleteDocuments deletes documents by id and answers each in order; one that is not there has the

@@ -102,7 +102,7 @@ func aboutID(name string) string {
 	if name != "id" && name != "_id" {
 		return ""
 	}
-	return "; the id of a document is none of its fields, and a filter knows it by =, != and IN alone"
+	return "; the id of a document is none of its fields, and filters support only =, != and IN on it"
 }
 
 // sampleFields is the number of documents whose fields are suggested for unknown ones.

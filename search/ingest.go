@@ -22,19 +22,19 @@ import (
 	"example.com/searchd/search/passage"
 )
 
-// Bounds of what one commit holds, so that memory does not grow with the size of a request.
+// Limits on one commit, so that memory does not grow with the size of a request.
 const (
 	commitDocuments    = 1024
 	commitBytes        = 32 << 20  // of fields and vectors
 	maxDocumentVectors = 128 << 20 // bytes
-	commitShort        = 8         // instead, while somebody searches: indexing a commit keeps all cores busy
+	commitShort        = 8         // documents while searches run, as indexing a commit keeps all cores busy
 	maxIDBytes         = 512
 )
 
-// Ingest puts documents into a collection: each is checked, skipped if the stored one is equal, cut
-// into passages, encoded, committed and indexed. It answers each document in order; an error is
-// returned only where the rest could not be tried, together with the results of what was committed
-// before. A result other than [Failed] is durable.
+// Ingest writes documents to a collection: each is checked, skipped if it equals the stored one,
+// cut into passages, encoded, committed and indexed. There is one result per document, in order. It
+// returns an error only if it could not go on, together with the results committed so far. A result
+// other than [Failed] is durable.
 func (e *Engine) Ingest(ctx context.Context, collection string, docs []Document) ([]ItemResult, error) {
 	c, r, release, err := e.openToWrite(ctx, collection)
 	if err != nil {
@@ -50,13 +50,13 @@ func (e *Engine) Ingest(ctx context.Context, collection string, docs []Document)
 		in.pace = e.single
 	}
 	results := make([]ItemResult, len(docs))
-	committed := make(chan error, 1) // what became of the commit under way
+	committed := make(chan error, 1) // the result of the commit that runs in the background
 	committed <- nil
 	done := 0 // documents whose commit has ended
 	for at := 0; at < len(docs); {
 		n := in.take(docs[at:])
 		part := results[at : at+n]
-		items, err := in.prepare(ctx, docs[at:at+n], part) // while the commit before goes on
+		items, err := in.prepare(ctx, docs[at:at+n], part) // while the previous commit runs
 		if before := <-committed; before != nil {
 			return results[:done], before
 		}
@@ -79,17 +79,17 @@ type ingest struct {
 	record     record
 	encoding   *inference.Encoding
 	pace       *inference.Pace
-	background bool            // takes no turn among the ingests, which would wait for it
-	reuse      *reuse          // not nil: vectors that need not be made
-	seen       map[string]bool // ids written by this call: their stored hash is no longer what Lookup said
+	background bool            // does not queue with other ingests, which would wait for it
+	reuse      *reuse          // vectors that can be reused; nil: none
+	seen       map[string]bool // ids written by this call, whose stored hash is no longer what Lookup returned
 }
 
-// item is a document on its way through.
+// item is a document in the pipeline.
 type item struct {
 	write backend.Write
 	parts mapping.Parts
-	texts []string // to be encoded, one per passage; a document without text has none
-	done  bool     // nothing left to do: failed or unchanged
+	texts []string // to encode, one per passage; a document without text has none
+	done  bool     // failed or unchanged
 }
 
 // take returns how many of the documents make up the next commit, at least one.
@@ -107,13 +107,13 @@ func (in *ingest) take(docs []Document) int {
 	return len(docs)
 }
 
-// leastToken is how many bytes of a text make a token, at least: a letter and a space.
+// leastToken is the minimum number of bytes per token: a letter and a space.
 const leastToken = 2
 
 func (in *ingest) vectorBytes() int { return 4 * in.record.Model.Dimension }
 
-// prepare takes the documents of one commit through the pipeline until they can be written. It
-// answers those that need not be.
+// prepare checks, cuts and encodes the documents of one commit. It sets the results of those that
+// failed or are unchanged.
 func (in *ingest) prepare(ctx context.Context, docs []Document, results []ItemResult) ([]item, error) {
 	items := make([]item, len(docs))
 	for i := range docs {
@@ -150,7 +150,7 @@ func (in *ingest) prepare(ctx context.Context, docs []Document, results []ItemRe
 // check reads one document: id, JSON, fields, hash.
 func (in *ingest) check(it *item, d Document) error {
 	split := in.record.Settings.Fields.Split
-	if in.background { // of documents that are stored
+	if in.background { // these documents are stored already
 		split = in.record.Settings.Fields.SplitStored
 	}
 	parts, err := split(d.Fields)
@@ -176,7 +176,7 @@ func (in *ingest) check(it *item, d Document) error {
 	it.write = backend.Write{ID: d.ID, Fields: canonical, Blocks: blocks, IfRevision: d.IfRevision}
 	content := sha256.Sum256(canonical)
 	it.write.Hash = sha256.Sum256(passage.Encode(canonical[:len(canonical):len(canonical)], blocks))
-	if len(canonical) > mapping.MaxDocument { // escapes make it longer than what came
+	if len(canonical) > mapping.MaxDocument { // escapes may make it longer than the input
 		return d.wrong(mapping.Phrase(fmt.Sprintf("%d bytes", len(canonical))), fmt.Sprintf("at most %d bytes of JSON as it is stored", mapping.MaxDocument))
 	}
 	if d.ID == "" {
@@ -191,7 +191,7 @@ func checkBlocks(d Document, parts mapping.Parts) (map[string][]passage.Block, e
 	for _, name := range slices.Sorted(maps.Keys(d.Blocks)) {
 		f, ok := parts.Field(name)
 		if !ok {
-			if _, stored := parts.Values[name]; stored { // not searched as text
+			if _, stored := parts.Values[name]; stored { // a field that is not searched as text
 				continue
 			}
 			return nil, &DocumentError{Path: []any{"blocks"}, Value: name, Allowed: "names of fields of the document that are text"}
@@ -213,7 +213,7 @@ func (d Document) wrong(value mapping.Phrase, allowed string) error {
 	return &DocumentError{Within: d.Within, Value: value, Allowed: allowed}
 }
 
-// CheckID refuses ids that are not 1 to 512 bytes of UTF-8 without control characters.
+// CheckID returns an error unless id is 1 to 512 bytes of UTF-8 without control characters.
 func CheckID(id string) error {
 	if id == "" || len(id) > maxIDBytes || !utf8.ValidString(id) || strings.IndexFunc(id, unicode.IsControl) >= 0 {
 		return fault.Field("id", id, fmt.Sprintf("1 to %d bytes of UTF-8 without control characters", maxIDBytes))
@@ -221,8 +221,8 @@ func CheckID(id string) error {
 	return nil
 }
 
-// canonicalJSON returns the object with sorted keys and no white space: equal objects give equal
-// bytes. Numbers keep their text.
+// canonicalJSON returns the object with sorted keys and without white space, so that equal objects
+// have equal bytes. Numbers keep their text.
 func canonicalJSON(raw []byte) ([]byte, error) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
@@ -231,7 +231,7 @@ func canonicalJSON(raw []byte) ([]byte, error) {
 		return nil, fmt.Errorf("a JSON object: %v", err)
 	}
 	if _, err := dec.Token(); err != io.EOF {
-		return nil, errors.New("a JSON object with nothing behind it")
+		return nil, errors.New("a single JSON object")
 	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -268,15 +268,15 @@ func (in *ingest) skipUnchanged(ctx context.Context, items []item, results []Ite
 	return nil
 }
 
-// lookup returns the stored documents without their fields; nil for one that is damaged, too, as
-// writing it again mends it.
+// lookup returns the stored documents without their fields. A damaged document is nil, like a
+// missing one, as writing it again repairs it.
 func (in *ingest) lookup(ctx context.Context, ids []string) ([]*backend.Document, error) {
 	b := in.engine.backend
 	stored := make([]*backend.Document, 0, len(ids))
 	err := backend.LookupPages(ctx, b, backend.LookupRequest{Collection: in.collection.Name, IDs: ids}, func(_ []string, docs []*backend.Document) error {
 		for _, d := range docs {
 			if d != nil {
-				d.Fields = nil // there may be many, of megabytes each
+				d.Fields = nil // to save memory: each may have megabytes
 			}
 		}
 		stored = append(stored, docs...)
@@ -300,13 +300,13 @@ func (in *ingest) lookup(ctx context.Context, ids []string) ([]*backend.Document
 	return stored, nil
 }
 
-// cut sets the passages of a document and the texts that stand for them: a passage behind what it
-// needs to be understood.
+// cut sets the passages of a document and the texts to encode for them: each passage after its
+// prefix.
 func (in *ingest) cut(it *item) {
 	budget, count := max(in.record.budget(), 1), in.encoding.Embedder.CountTokens
 	for _, f := range it.parts.Text {
 		if it.parts.IsTitle(f.Name) && len(it.parts.Text) > 1 && !in.record.Settings.Passages.NoTitle {
-			continue // it stands in front of every passage
+			continue // it is in the prefix of every passage
 		}
 		prefix := in.record.prefix(it.parts.TitleOver(f.Name), count)
 		for _, p := range (passage.Cutter{Budget: budget, Count: count, Prefix: prefix}).Cut(f.Text, it.write.Blocks[f.Name]) {
@@ -316,11 +316,11 @@ func (in *ingest) cut(it *item) {
 	}
 }
 
-// prefix returns what stands in front of the passages under a title where they are encoded: the
-// title and the headings above, the header of the table and the language of the code, at most a
-// third of what a passage may have. It is empty where passages are encoded without their title.
+// prefix returns a function that gives the text encoded before a passage: the title, the headings
+// above it, the header of its table or the language of its code, together at most a third of a
+// passage's budget. It is empty if the settings say that passages are encoded without a title.
 func (r record) prefix(title string, count func(string) int) func(passage.Context) string {
-	var text, cut string // of the call before
+	var text, cut string // of the previous call, as neighbors share a prefix
 	return func(c passage.Context) string {
 		if r.Settings.Passages.NoTitle {
 			return ""
@@ -332,7 +332,7 @@ func (r record) prefix(title string, count func(string) int) func(passage.Contex
 	}
 }
 
-// behind returns a passage behind its prefix, unless it begins with that itself.
+// behind returns a passage with its prefix, unless it begins with the prefix itself.
 func behind(prefix, text string) string {
 	if prefix == "" || strings.HasPrefix(text, prefix) {
 		return text
@@ -388,7 +388,7 @@ func (in *ingest) encode(ctx context.Context, items []item) error {
 			}
 			v, vectors = vectors[0], vectors[1:]
 			if !inference.Normalize(v) {
-				return fmt.Errorf("document %s: the checkpoint gives no direction to passage %d", it.write.ID, j)
+				return fmt.Errorf("document %s: the model returned a zero vector for passage %d", it.write.ID, j)
 			}
 			it.write.Vectors[j] = v
 		}
@@ -396,7 +396,7 @@ func (in *ingest) encode(ctx context.Context, items []item) error {
 	return nil
 }
 
-// apply commits what is left and writes the results.
+// apply commits the remaining items and sets their results.
 func (in *ingest) apply(ctx context.Context, items []item, results []ItemResult) error {
 	var writes []backend.Write
 	var at []int
@@ -426,11 +426,11 @@ func (in *ingest) apply(ctx context.Context, items []item, results []ItemResult)
 	return nil
 }
 
-// warnedFields is how many fields a warning names.
+// warnedFields is the number of fields that a warning names.
 const warnedFields = 3
 
-// warning says which fields of a document without text are not searched although they would be if
-// they were strings.
+// warning names the fields of a document without searchable text that would be searched if they
+// were strings.
 func (it *item) warning() string {
 	var text strings.Builder
 	for i, name := range it.parts.NotText {
@@ -441,7 +441,7 @@ func (it *item) warning() string {
 		case i > 0:
 			text.WriteString(", " + fault.Quote(name))
 		default:
-			text.WriteString("no text, so that filters find it, and words and meaning do not: " + fault.Quote(name))
+			text.WriteString("no searchable text, only filters can find this document; not text:  " + fault.Quote(name))
 		}
 	}
 	return text.String()

@@ -141,7 +141,7 @@ func (p *plan) checkBrowse(wrong *fault.Fields) {
 	} {
 		if o.asked { // whatever else is wrong with it
 			*wrong = slices.DeleteFunc(*wrong, func(e *FieldError) bool { return e.Field == o.field })
-			wrong.Add(o.field, o.value, "left out, as q has no word or phrase that documents could be compared with")
+			wrong.Add(o.field, o.value, "left out, as q has no word or phrase to compare documents with")
 		}
 	}
 	p.Mode, p.highlight = Keyword, false // no retriever runs: a checkpoint is not needed
@@ -174,7 +174,7 @@ func (p *plan) checkPage(wrong *fault.Fields) {
 		wrong.Add("page", p.Page, fmt.Sprintf("1 to %d", most))
 		return
 	case p.Offset != 0:
-		wrong.Add("page", p.Page, "left out beside offset, which says the same")
+		wrong.Add("page", p.Page, "left out, as offset is given")
 	default:
 		p.Offset = (p.Page - 1) * p.limit
 	}
@@ -212,7 +212,7 @@ func (p *plan) checkHits(wrong *fault.Fields) {
 	case !(p.Diversity >= 0 && p.Diversity <= 1):
 		wrong.Add("diversity", p.Diversity, "0 (by score alone) to 1")
 	case p.Diversity > 0 && len(p.Sort) > 0:
-		wrong.Add("diversity", p.Diversity, "0 together with sort, which is an order of its own")
+		wrong.Add("diversity", p.Diversity, "0 together with sort")
 	}
 	if !utf8.ValidString(p.Group) {
 		wrong.Add("group", p.Group, "the name of a field")

@@ -35,10 +35,10 @@ func (s *search) rerank(ctx context.Context) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case limited.Err() != nil:
-		s.degrade("re-ranking took too long: the order is that before it")
+		s.degrade("re-ranking took too long: hits are ordered without it")
 		return nil
 	default:
-		s.degrade("re-ranking failed: the order is that before it")
+		s.degrade("re-ranking failed: hits are ordered without it")
 		return nil
 	}
 	for i, x := range scores.Logits {

@@ -195,7 +195,7 @@ func TestDegradedTwice(t *testing.T) {
 	e := openWith(t, t.TempDir(), search.Options{Embedder: &fakeEmbedder{fail: broken}, Reranker: &fakeReranker{fail: broken}})
 	put(t, e, search.Created, doc("a", `{"text":"pancake"}`))
 	r, err := e.Search(t.Context(), "docs", search.Query{Q: "pancake", Rerank: true})
-	if want := "the query could not be encoded: keyword results only; re-ranking failed: the order is that before it"; err != nil || r.Reason != want || len(r.Hits) != 1 {
+	if want := "the query could not be encoded: keyword results only; re-ranking failed: hits are ordered without it"; err != nil || r.Reason != want || len(r.Hits) != 1 {
 		t.Errorf("%+v, %v, want %q", r, err, want)
 	}
 }

@@ -34,7 +34,7 @@ func (s *search) embed(ctx context.Context) error {
 	}
 	if !s.encoding.Reads(s.plan.text.Text) {
 		s.plan.Mode = Keyword
-		s.notes = append(s.notes, "q: the checkpoint knows none of its words, so it is searched for by words alone")
+		s.notes = append(s.notes, "q: the model's vocabulary has none of its words: keyword results only")
 		return nil
 	}
 	limited, cancel := ctx, func() {}

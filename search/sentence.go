@@ -49,7 +49,7 @@ func (s *search) sentences(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		s.degrade("the sentences of the hits could not be encoded: they are not told")
+		s.degrade("the sentences of the hits could not be encoded and are left out")
 		return nil
 	}
 	for i, found := range spans {

@@ -48,7 +48,7 @@ func checkSimilar(q Similar) error {
 	}
 	switch {
 	case len(q.IDs) == 0 && q.Text == "":
-		wrong.Add("ids", "none", "ids of documents, a text, or both; negative_ids alone are like nothing")
+		wrong.Add("ids", "none", "ids of documents, a text, or both; negative_ids alone are not enough")
 	case q.Text != "" && (strings.TrimSpace(q.Text) == "" || !utf8.ValidString(q.Text) || len(q.Text) > MaxQueryBytes):
 		wrong.Add("text", q.Text, fmt.Sprintf("1 to %d bytes of UTF-8 that are not all white space", MaxQueryBytes))
 	}
@@ -99,9 +99,9 @@ func (s *search) liken(ctx context.Context, q Similar) error {
 	switch {
 	case inference.Normalize(like):
 	case len(q.NegativeIDs) == 0:
-		return fault.Field("text", q.Text, "a text that the checkpoint gives a direction")
+		return fault.Field("text", q.Text, "a text that the model can encode")
 	default:
-		return fault.Field("negative_ids", strings.Join(q.NegativeIDs, ", "), "documents unlike those that hits shall be like: what is left of them has no direction")
+		return fault.Field("negative_ids", strings.Join(q.NegativeIDs, ", "), "documents that differ from the positive ones: the difference of their vectors is zero")
 	}
 	s.vector = like
 	return nil
@@ -145,7 +145,7 @@ func (s *search) meanOf(ctx context.Context, field string, ids []string) ([]floa
 			return fmt.Errorf("%w: %s in collection %s", ErrDocumentNotFound, ids[i], s.engine.named(s.collection))
 		}
 		if len(d.Passages) == 0 {
-			return fault.Field(fmt.Sprintf("%s[%d]", field, i), ids[i], "documents with text: this one has none that could be compared")
+			return fault.Field(fmt.Sprintf("%s[%d]", field, i), ids[i], "documents with searchable text: this one has none")
 		}
 		s.except[d.Ref] = true
 		for j := range d.Passages {

@@ -23,7 +23,7 @@ func (p *plan) checkSort(wrong *fault.Fields) {
 		return
 	}
 	if len(p.Sort) > 0 && p.Rerank {
-		wrong.Add("sort", p.Sort[0].Field, "no sort together with rerank, which is an order of its own")
+		wrong.Add("sort", p.Sort[0].Field, "no sort together with rerank")
 	}
 	seen := map[string]bool{}
 	for i, k := range p.Sort {

@@ -105,7 +105,7 @@ func TestLikeNothing(t *testing.T) {
 		"negative_ids[0]": {IDs: []string{"lamp"}, NegativeIDs: []string{"bolt"}},
 	} {
 		_, err := e.Similar(t.Context(), "docs", q)
-		if list := fieldErrorsOf(err); len(list) != 1 || list[0].Field != field || list[0].Value != "bolt" || !strings.Contains(list[0].Allowed, "documents with text") {
+		if list := fieldErrorsOf(err); len(list) != 1 || list[0].Field != field || list[0].Value != "bolt" || !strings.Contains(list[0].Allowed, "documents with searchable text") {
 			t.Errorf("Similar(%+v) = %v, want a FieldError for %s", q, err, field)
 		}
 	}
@@ -363,7 +363,7 @@ func TestWarningOfWhatIsNoText(t *testing.T) {
 		{"row", `{"title":5}`, `"title"`},
 	} {
 		if tt.want != "" {
-			tt.want = "no text, so that filters find it, and words and meaning do not: " + tt.want
+			tt.want = "no searchable text, only filters can find this document; not text:  " + tt.want
 		}
 		for _, status := range []search.Status{search.Created, search.Unchanged} {
 			results, err := e.Ingest(t.Context(), tt.collection, []search.Document{doc("", tt.fields)})

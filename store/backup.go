@@ -284,7 +284,7 @@ func verifyRestored(ctx context.Context, dir string, lock *os.File, o RestoreOpt
 	problems, err := s.Check(ctx, true)
 	if problems = severe(problems); err == nil && len(problems) > 0 {
 		err = &DamagedError{Path: s.path, Detail: fmt.Sprintf("the backup has %d problems, the first: %s", len(problems), problems[0]),
-			Next: "try an older backup, or take what is whole of this one"}
+			Next: "try an older backup, or recover the undamaged part of this one"}
 		if o.Damaged != nil && !slices.ContainsFunc(problems, func(p Problem) bool { return p.Bucket == "" }) {
 			err = nil
 			for _, p := range problems {

@@ -207,7 +207,7 @@ func (c *checker) records(tx *bbolt.Tx) error {
 			return cat.collections.corrupt(k, "not a collection, or its number is not below %d", nextID)
 		}
 		if named, err := cat.byName(col.Name); err != nil || named.ID != col.ID {
-			return cat.collections.corrupt(k, "its name %q does not lead to it: %v", col.Name, err)
+			return cat.collections.corrupt(k, "its name %q does not refer to it: %v", col.Name, err)
 		}
 		rm, err := openRoom(tx, col.ID)
 		if err != nil {
@@ -325,7 +325,7 @@ func (c *checker) document(rm *room, k []byte, h *head) error {
 		return rm.docs.corrupt(k, "number %d or revision %d is beyond the counters", h.No, h.Revision)
 	}
 	if id, err := rm.ids.get([]byte(h.ID)); err != nil || len(id) != 4 || binary.LittleEndian.Uint32(id) != h.No {
-		return rm.docs.corrupt(k, "its id %q does not lead to it (%v)", h.ID, err)
+		return rm.docs.corrupt(k, "its id %q does not refer to it (%v)", h.ID, err)
 	}
 	if rm.fields.Get(k) == nil {
 		return rm.docs.corrupt(k, "it has no fields")
@@ -333,10 +333,10 @@ func (c *checker) document(rm *room, k []byte, h *head) error {
 	for i, p := range h.Passages {
 		want := binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(nil, h.No), uint32(i))
 		if got, err := rm.slots.get(key32(p.Slot)); err != nil || !bytes.Equal(got, want) || p.Slot >= st.nextSlot {
-			return rm.docs.corrupt(k, "slot %d of passage %d does not lead to it (%v)", p.Slot, i, err)
+			return rm.docs.corrupt(k, "slot %d of passage %d does not refer to it (%v)", p.Slot, i, err)
 		}
 		if has := rm.vectors.Get(key32(p.Slot)) != nil; has != h.hasVector[i] {
-			return rm.docs.corrupt(k, "vector of passage %d, slot %d: there is one: %v, there should be: %v", i, p.Slot, has, h.hasVector[i])
+			return rm.docs.corrupt(k, "vector of passage %d, slot %d: exists: %v, expected: %v", i, p.Slot, has, h.hasVector[i])
 		}
 	}
 	if h.Revision <= st.trimmed || st.place != 0 { // the log counts its own changes

@@ -22,14 +22,14 @@ func TestCheckFindsLooseEnds(t *testing.T) {
 		want  string // in a problem
 		deep  bool   // only found by a deep check
 	}{
-		{"id missing", func(_ *bbolt.Tx, rm *room, _ catalog) error { return rm.ids.Delete([]byte("a")) }, `its id "a" does not lead to it`, false},
-		{"id of another", func(_ *bbolt.Tx, rm *room, _ catalog) error { return rm.ids.put([]byte("a"), no(2)) }, `its id "a" does not lead to it`, false},
+		{"id missing", func(_ *bbolt.Tx, rm *room, _ catalog) error { return rm.ids.Delete([]byte("a")) }, `its id "a" does not refer to it`, false},
+		{"id of another", func(_ *bbolt.Tx, rm *room, _ catalog) error { return rm.ids.put([]byte("a"), no(2)) }, `its id "a" does not refer to it`, false},
 		{"id of nothing", func(_ *bbolt.Tx, rm *room, _ catalog) error { return rm.ids.put([]byte("z"), no(2)) }, "collection 1/ids: 4 records, the documents have 3", false},
 		{"document missing", func(_ *bbolt.Tx, rm *room, _ catalog) error { return rm.docs.Delete(key32(1)) }, "3 records, the documents have 2", false},
 		{"fields missing", func(_ *bbolt.Tx, rm *room, _ catalog) error { return rm.fields.Delete(key32(1)) }, "no fields", false},
 		{"fields of nothing", func(_ *bbolt.Tx, rm *room, _ catalog) error { return rm.fields.put(key32(9), []byte("{}")) }, "collection 1/fields: 4 records", false},
 		{"fields no JSON", func(_ *bbolt.Tx, rm *room, _ catalog) error { return rm.fields.put(key32(1), []byte("{")) }, "not a JSON object", true},
-		{"slot missing", func(_ *bbolt.Tx, rm *room, _ catalog) error { return rm.slots.Delete(key32(1)) }, "slot 1 of passage 1 does not lead to it", false},
+		{"slot missing", func(_ *bbolt.Tx, rm *room, _ catalog) error { return rm.slots.Delete(key32(1)) }, "slot 1 of passage 1 does not refer to it", false},
 		{"slot of another", func(_ *bbolt.Tx, rm *room, _ catalog) error { return rm.slots.put(key32(1), append(no(2), no(0)...)) }, "slot 1 of passage 1", false},
 		{"slot of nothing", func(_ *bbolt.Tx, rm *room, _ catalog) error { return rm.slots.put(key32(99), append(no(1), no(0)...)) }, "collection 1/slots: 5 records", false},
 		{"vector missing", func(_ *bbolt.Tx, rm *room, _ catalog) error { return rm.vectors.Delete(key32(0)) }, "vector of passage 0, slot 0", false},
@@ -55,7 +55,7 @@ func TestCheckFindsLooseEnds(t *testing.T) {
 			rm.state.nextNo = 2
 			return rm.stateB.put(stateKey, rm.state.encode())
 		}, "beyond the counters", false},
-		{"name missing", func(_ *bbolt.Tx, _ *room, cat catalog) error { return cat.names.Delete([]byte("docs")) }, `"docs" does not lead to it`, false},
+		{"name missing", func(_ *bbolt.Tx, _ *room, cat catalog) error { return cat.names.Delete([]byte("docs")) }, `"docs" does not refer to it`, false},
 		{"name of nothing", func(_ *bbolt.Tx, _ *room, cat catalog) error { return cat.names.put([]byte("x"), no(7)) }, "2 names for 1 collections", false},
 		{"collection record missing", func(_ *bbolt.Tx, _ *room, cat catalog) error { return cat.collections.Delete(key32(1)) }, "collection 1, which does not exist", false},
 		{"collection bucket missing", func(tx *bbolt.Tx, _ *room, _ catalog) error { return tx.DeleteBucket(collectionBucket(1)) }, "bucket is missing", false},

@@ -57,7 +57,7 @@ func (s *Store) verifyFile() error {
 	if o := heads.other; !o.valid && !o.isOlderThan(heads.newest.txid) {
 		if !s.opts.AcceptRollback {
 			return &DamagedError{Path: s.path, Detail: "a header page is damaged and may be that of the last commit",
-				Next: "restore a backup, or give up the last commit, without which all others are whole: searchd check --repair --drop-damaged"}
+				Next: "restore a backup, or drop only the last commit: searchd check --repair --drop-damaged"}
 		}
 		s.rolledBack = true
 	}
@@ -86,7 +86,7 @@ func checkHeaders(r io.ReaderAt, size int64) (headers, error) {
 	}
 	h := heads.newest
 	if pages := uint64(size) / uint64(h.pageSize); h.highWater > pages {
-		return heads, fmt.Errorf("file has %d bytes, its header speaks of %d pages of %d bytes: the end is missing", size, h.highWater, h.pageSize)
+		return heads, fmt.Errorf("file has %d bytes, its header claims %d pages of %d bytes: the end is missing", size, h.highWater, h.pageSize)
 	}
 	if h.highWater < 4 || h.root >= h.highWater {
 		return heads, fmt.Errorf("header has root page %d of %d pages", h.root, h.highWater)

@@ -72,7 +72,7 @@ func writeNew(cmd *cobra.Command, path string, write func(io.Writer) (int64, err
 	part := path + ".part"
 	file, err := os.OpenFile(part, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if errors.Is(err, os.ErrExist) {
-		return 0, fmt.Errorf("%s exists: another backup is being written, or one was cut off; delete it, or name a new file", part)
+		return 0, fmt.Errorf("%s exists: another backup is being written or was interrupted; delete it, or name a new file", part)
 	}
 	if err != nil {
 		return 0, err
@@ -245,7 +245,7 @@ func removeSnapshot(c *client.Client, task string) error {
 		err = c.DeleteSnapshot(ctx, task)
 	}
 	if err != nil && !errors.Is(err, client.ErrNotFound) {
-		return fmt.Errorf("a snapshot may be left on the server (`searchd snapshots list`, `rm`): %w", err)
+		return fmt.Errorf("a snapshot may remain on the server (`searchd snapshots list`, `rm`): %w", err)
 	}
 	return nil
 }
@@ -254,7 +254,7 @@ func newRestoreCommand() *cobra.Command {
 	var data string
 	var damaged bool
 	cmd := &cobra.Command{
-		Use: "restore FILE --data DIR", Short: "Make a data folder from a backup",
+		Use: "restore FILE --data DIR", Short: "Restore a data folder from a backup",
 		Long: `Verifies FILE and makes a data folder from it. A backup with damaged values is refused. With --damaged it is restored as it is, each
 such value is printed, and the exit code is 1; "searchd check --repair --drop-damaged" then re-encodes or deletes the documents concerned.`,
 		Args: cobra.ExactArgs(1), PreRunE: command.Fill,

@@ -191,7 +191,7 @@ func TestBackupWithoutIndexes(t *testing.T) {
 		root.SetArgs([]string{"backup", "--data", data, "--model", "none", file})
 		return root.ExecuteContext(t.Context())
 	}
-	if err := backup(); err == nil || !strings.Contains(err.Error(), "one was cut off") {
+	if err := backup(); err == nil || !strings.Contains(err.Error(), "was interrupted") {
 		t.Errorf("with an old part: %v", err)
 	}
 	if err := os.Remove(file + ".part"); err != nil {

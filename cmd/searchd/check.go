@@ -16,7 +16,7 @@ func newCheckCommand() *cobra.Command {
 	var f engineFlags
 	var deep, repair, drop bool
 	cmd := &cobra.Command{
-		Use: "check", Short: "Look for faults in a data folder",
+		Use: "check", Short: "Check a data folder for damage",
 		Long: `Opens the data folder, waits until indexes that are behind or damaged are updated or rebuilt, and compares the
 indexes with the store. --deep checks every stored byte against its checksum, compares every vector, and analyses every text again.
 Each difference is printed on a line; the exit code is 1 if any is left.

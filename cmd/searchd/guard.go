@@ -27,7 +27,7 @@ type guardFlags struct {
 
 func (f *guardFlags) add(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.requireKey, "require-key", false, "do not start without an API key, on loopback too")
-	cmd.Flags().BoolVar(&f.insecure, "insecure", false, "start without any API key on an address that other machines can reach: anyone may do anything")
+	cmd.Flags().BoolVar(&f.insecure, "insecure", false, "start without an API key on an address that other machines can reach: anyone can read and write everything")
 	f.tlsFlags.add(cmd)
 	cmd.Flags().StringSliceVar(&f.origins, "cors-origin", nil, "origins whose pages may use the server from a browser, e.g. https://app.example.com; \"*\" for all, which needs an API key, or --insecure (default none)")
 	cmd.Flags().Float64Var(&f.rate, "rate-limit", 0, "requests per second of a key that names no rate, and of an address without a key (default not bounded)")

@@ -27,7 +27,7 @@ import (
 
 func newKeysCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "keys", Short: "Make, list and revoke API keys, sign tenant tokens",
+		Use: "keys", Short: "Create, list and revoke API keys, sign tenant tokens",
 		Long: `Works on a data folder that no process uses (--data), or on a running server (--server, with --key or SEARCHD_KEY).
 A key is shown once, when it is made; only its SHA-256 is kept.`,
 	}
@@ -135,7 +135,7 @@ func newKeysCreateCommand() *cobra.Command {
 	var expires string
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "create", Short: "Make a key and print it",
+		Use: "create", Short: "Create a key and print it",
 		Args: cobra.NoArgs, PreRunE: command.Fill,
 	}
 	f.add(cmd)
@@ -145,7 +145,7 @@ func newKeysCreateCommand() *cobra.Command {
 	cmd.Flags().StringVar(&expires, "expires", "", "a time from now (90d, 12h) or a date (2030-01-31, 2030-01-31T12:00:00Z); default never")
 	cmd.Flags().Float64Var(&s.Rate, "rate", 0, "requests per second (default: the server's)")
 	cmd.Flags().IntVar(&s.Burst, "burst", 0, "requests at once (default: those of one second)")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print the key with all it may do as JSON")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the key with its permissions as JSON")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		var err error
 		if s.Scopes, err = access.ParseScopes(scopes); err != nil {
@@ -246,7 +246,7 @@ func newKeysListCommand() *cobra.Command {
 	var f keysFlags
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "list", Short: "List the keys, without what is secret",
+		Use: "list", Short: "List the keys, without their secrets",
 		Args: cobra.NoArgs, PreRunE: command.Fill,
 	}
 	f.add(cmd)

@@ -125,7 +125,7 @@ func newModelsPullCommand() *cobra.Command {
 		Use: "pull OWNER/NAME[@REVISION]", Short: "Fetch a checkpoint from a hub",
 		Long: `Fetches what the encoder reads of a checkpoint (JSON and safetensors, nothing that can hold code), checks it against the
 digests of the hub's list, loads it once and puts it in place. A checkpoint that is not supported is refused before its weights are fetched.
-An interrupted pull goes on where it was when it is run again. Afterwards --model OWNER/NAME finds it.
+An interrupted pull continues when it is run again. Afterwards --model OWNER/NAME finds it.
 
 The hub is --hub, or else SEARCHD_HUB, HF_ENDPOINT, ` + models.DefaultHub + `. A token for private repositories is read from
 HF_TOKEN and sent to the hub only. Checkpoints go to the folder that SEARCHD_MODELS names (default: searchd/models in the user's
@@ -148,7 +148,7 @@ cache folder), or to --into.`,
 		o.Token = os.Getenv("HF_TOKEN")
 		got, err := pull(cmd, args[0], o)
 		if errors.Is(err, context.Canceled) {
-			return fmt.Errorf("%w: run it again to go on where it was", err)
+			return fmt.Errorf("%w: run it again to continue", err)
 		}
 		if err != nil {
 			return err

@@ -88,11 +88,11 @@ func (f *queryFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.facets, "facets", "", "fields whose values are counted, e.g. lang,year")
 	cmd.Flags().StringVar(&f.sort, "sort", "", "sort by fields instead of by score, e.g. year:desc,_score")
 	cmd.Flags().StringArrayVar(&f.boosts, "boost", nil, `raises or lowers hits, as JSON: '{"field": "published", "origin": "now", "scale": "30d", "weight": 0.5}'; can be given again`)
-	cmd.Flags().StringVar(&f.cutoff, "cutoff", "auto", "auto, none, or the score below which results are less relevant: not counted, and named after the others")
+	cmd.Flags().StringVar(&f.cutoff, "cutoff", "auto", "auto, none, or the score below which results are less relevant: not counted, listed after the others")
 	settings.Choices(cmd, "cutoff", "auto", "none")
 	cmd.Flags().IntVar(&f.limit, "limit", search.DefaultLimit, "hits")
 	cmd.Flags().Float64Var(&f.alpha, "alpha", 0, "weight of vector search, 0 to 1 (default: chosen for the query)")
-	cmd.Flags().Float64Var(&f.diversity, "diversity", 0, "0 to 1: how far hits similar to earlier ones are moved down")
+	cmd.Flags().Float64Var(&f.diversity, "diversity", 0, "0 to 1: how far down hits similar to earlier ones move")
 	cmd.Flags().IntVar(&f.open, "open", 0, "open the file of the first hit, or of the hit of this number, with the desktop's program")
 	cmd.Flags().Lookup("open").NoOptDefVal = "1"
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print the answer as JSON")

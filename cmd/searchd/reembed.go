@@ -36,7 +36,7 @@ that a server has open use POST /v1/collections/COLLECTION/reembed; the server g
 	f.add(cmd)
 	cmd.Flags().StringVar(&collection, "collection", "", "collection (default: docs, or the only one)")
 	cmd.Flags().StringVar(&file, "settings", "", "file with all settings of the collection as a JSON object; - for standard input (default: unchanged)")
-	cmd.Flags().BoolVar(&keep, "keep-old", false, "keep the collection as it was, as COLLECTION-old")
+	cmd.Flags().BoolVar(&keep, "keep-old", false, "keep the previous collection as COLLECTION-old")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		o := search.ReembedOptions{KeepOld: keep}
 		if file != "" {
@@ -128,7 +128,7 @@ func watchTask(cmd *cobra.Command, e *search.Engine, t search.Task) (err error) 
 	for !t.Ended() {
 		select {
 		case <-cmd.Context().Done():
-			return fmt.Errorf("stopped at %d of %d documents; run it again to go on", t.Done, t.Total)
+			return fmt.Errorf("stopped at %d of %d documents; run it again to continue", t.Done, t.Total)
 		case <-time.After(100 * time.Millisecond):
 		}
 		if t, err = e.Task(cmd.Context(), t.ID); err != nil {
@@ -153,7 +153,7 @@ func watchTask(cmd *cobra.Command, e *search.Engine, t search.Task) (err error) 
 		text += fmt.Sprintf(", %d of them not encoded again", r.Reused)
 	}
 	if r.Kept != "" {
-		text += "; the collection as it was is " + r.Kept
+		text += "; the previous collection is " + r.Kept
 	}
 	_, err = fmt.Fprintln(cmd.OutOrStdout(), text)
 	return err

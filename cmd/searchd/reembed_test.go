@@ -24,7 +24,7 @@ func TestReembedSettings(t *testing.T) {
 	german := file(`{"language":"de","fields":{"note":{"type":"text"}}}`)
 	for content, want := range map[string]string{
 		`{"langauge":"de"}`: "langauge", `{"Language":"de"}`: "Language", `{"language":"de","language":"en"}`: "more than once", `{"language":"xx"}`: "language",
-		`{"language":"de"} {}`: "follows", `null`: "an object", `{"language":`: "cut off", `[]`: "an object", ``: "cut off", "{" + strings.Repeat(" ", 1<<20) + "}": "longer",
+		`{"language":"de"} {}`: "unexpected data", `null`: "an object", `{"language":`: "cut off", `[]`: "an object", ``: "cut off", "{" + strings.Repeat(" ", 1<<20) + "}": "longer",
 	} {
 		if _, err := runCommand(t, "reembed", "--data", dir, "--settings", file(content)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.40s: %v, want an error with %s", content, err, want)
@@ -110,7 +110,7 @@ func TestReembedCommand(t *testing.T) {
 		}
 	}
 	before := collectionsOf(t, dir)["docs"].Model
-	if out := mustCommand(t, "reembed", "--data", dir, "--model", small, "--keep-old"); out != "2 documents re-embedded with bert-mean: 2 passages; the collection as it was is docs-old" {
+	if out := mustCommand(t, "reembed", "--data", dir, "--model", small, "--keep-old"); out != "2 documents re-embedded with bert-mean: 2 passages; the previous collection is docs-old" {
 		t.Errorf("output %q", out)
 	}
 	after := collectionsOf(t, dir)

@@ -67,12 +67,12 @@ func (f *serveFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.addr, "addr", "127.0.0.1:8080", "address to listen on")
 	cmd.Flags().StringVar(&f.reranker, "reranker", "", "cross-encoder for re-ranking: a folder like that of --model (default none)")
 	cmd.Flags().StringVar(&f.sparse, "sparse-model", "", "SPLADE checkpoint for sparse vectors: a folder like that of --model (default none)")
-	cmd.Flags().StringSliceVar(&f.hosts, "allowed-hosts", nil, "host names that requests may have, besides those of loopback; if given, others are refused")
+	cmd.Flags().StringSliceVar(&f.hosts, "allowed-hosts", nil, "host names that requests may use besides those of loopback; if given, others are rejected")
 	f.guard.add(cmd)
 	cmd.Flags().StringVar(&f.debugAddr, "debug-addr", "", "second address, for /debug/pprof/ only; needs no key, so loopback only unless --insecure (default none)")
-	cmd.Flags().IntVar(&f.maxConns, "max-conns", 512, "connections that may be open at once; beyond them idle ones are closed")
+	cmd.Flags().IntVar(&f.maxConns, "max-conns", 512, "limit on open connections; beyond it idle ones are closed")
 	cmd.Flags().IntVar(&f.maxCollections, "max-collections", search.DefaultMaxCollections, "limit on the number of collections; lower where a process may have few open files")
-	cmd.Flags().DurationVar(&f.grace, "drain-grace", 0, "how long requests are still answered, with 503 on /readyz, before the server stops (default 5s, on loopback 0s)")
+	cmd.Flags().DurationVar(&f.grace, "drain-grace", 0, "how long requests are still served, with 503 on /readyz, before the server stops (default 5s, on loopback 0s)")
 	cmd.Flags().StringVar(&f.logFormat, "log-format", "text", "log lines on standard error: text or json")
 	settings.Choices(cmd, "log-format", "text", "json")
 }
@@ -113,7 +113,7 @@ func (f *serveFlags) serve(cmd *cobra.Command) error {
 	}
 	err = f.serveFolder(cmd.Context(), l.Addr(), front, so, ao)
 	if ctx := cmd.Context(); ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		log.Info("stopped while opening; the next start goes on", "reason", context.Cause(ctx))
+		log.Info("stopped while opening; the next start continues", "reason", context.Cause(ctx))
 		return nil
 	}
 	if err == nil {

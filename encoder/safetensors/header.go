@@ -87,7 +87,7 @@ func checkCover(tensors map[string]Tensor, dataBytes int64) error {
 		at = t.end
 	}
 	if at > dataBytes {
-		return fmt.Errorf("%w: the tensors end at byte %d of the data, the file has %d; it is incomplete, as after a download that broke off", ErrFormat, at, dataBytes)
+		return fmt.Errorf("%w: the tensors end at byte %d of the data, the file has %d; it is incomplete, as after an interrupted download", ErrFormat, at, dataBytes)
 	}
 	if at != dataBytes {
 		return fmt.Errorf("%w: the tensors end at byte %d of the data, the file has %d", ErrFormat, at, dataBytes)

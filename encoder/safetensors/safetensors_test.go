@@ -103,7 +103,7 @@ func TestMalformed(t *testing.T) {
 		{"header longer than allowed", append(huge, four...), "at most 10000000"},
 		{"header longer than file", binary.LittleEndian.AppendUint64(nil, 100), "in a file of 8; it is incomplete"},
 		{"empty header", file("", nil), "begin with"},
-		{"cut off", file(`{`+one+`}`, four[:2]), "it is incomplete, as after a download that broke off"},
+		{"cut off", file(`{`+one+`}`, four[:2]), "it is incomplete, as after an interrupted download"},
 		{"leading space", file(" {}", nil), "begin with"},
 		{"not JSON", file("{]", nil), "header"},
 		{"unclosed", file("{", nil), "unexpected end"},

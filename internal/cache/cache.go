@@ -36,18 +36,29 @@ func (c *Cache[K, V]) Get(key K) (V, bool) {
 	}
 	e, ok := c.mu.previous[key]
 	if ok {
+		delete(c.mu.previous, key)
 		c.add(key, e)
 	}
 	return e.value, ok
 }
 
-// Put keeps a value of the given size, unless the key has one.
+// Put keeps a value of the given size, unless the key has one or the value takes more than half of
+// the budget.
 func (c *Cache[K, V]) Put(key K, value V, bytes int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if _, ok := c.mu.current[key]; !ok {
-		c.add(key, entry[V]{value, bytes + overhead})
+	if _, ok := c.mu.current[key]; ok || bytes+overhead > c.budget/2 {
+		return
 	}
+	delete(c.mu.previous, key)
+	c.add(key, entry[V]{value, bytes + overhead})
+}
+
+// Len returns the number of values.
+func (c *Cache[K, V]) Len() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.mu.current) + len(c.mu.previous)
 }
 
 // Bytes returns the size of the values and their keys.

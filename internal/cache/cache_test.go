@@ -21,4 +21,11 @@ func TestCache(t *testing.T) {
 	if v, ok := c.Get(999); !ok || v != 999 {
 		t.Errorf("the last value is %d, %v", v, ok)
 	}
+	if n := c.Len(); n < 32 || n > 64 {
+		t.Errorf("%d values are kept, want 32 to 64", n)
+	}
+	c.Put(1000, 7, budget)
+	if _, ok := c.Get(1000); ok || c.Bytes() > budget {
+		t.Errorf("a value larger than the cache is kept: %t, %d bytes", ok, c.Bytes())
+	}
 }

@@ -278,7 +278,7 @@ func (b *Backend) Drop(ctx context.Context, name string) error {
 	b.background.Go(func() {
 		c.discard()
 		if err := os.RemoveAll(c.dir); err != nil {
-			c.notify("removing the indexes of a dropped collection, the next opening tries again: %v", err)
+			c.notify("cannot remove the indexes of a dropped collection, the next start tries again: %v", err)
 		}
 	})
 	return nil

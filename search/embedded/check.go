@@ -112,7 +112,7 @@ func (c *collection) check(ctx context.Context, deep bool, r *report) error {
 		}
 	}
 	if m := c.stale.Load(); m != nil {
-		r.add("keyword index cannot write and lacks the changes of %d documents; it is opened again when it can", m.GetCardinality())
+		r.add("keyword index cannot write and lacks the changes of %d documents; it will be reopened", m.GetCardinality())
 	}
 	indexed, err := c.keyword.Count()
 	if err != nil {
@@ -151,7 +151,7 @@ func (c *collection) check(ctx context.Context, deep bool, r *report) error {
 // rebuilding describes the state of filling an index.
 func rebuilding(failed *atomic.Pointer[string]) string {
 	if why := failed.Load(); why != nil {
-		return "could not be rebuilt, which the next opening tries again (" + *why + ")"
+		return "could not be rebuilt; the next start tries again (" + *why + ")"
 	}
 	return "is being rebuilt in the background"
 }

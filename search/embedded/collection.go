@@ -150,7 +150,7 @@ func (c *collection) setConfig(config *backend.Config) {
 func (c *collection) setBeamWidth() {
 	config := c.config.Load()
 	if err := c.graph.SetWidth(config.EfSearch, config.TargetRecall); err != nil { // written by another version
-		c.notify("searched with the former beam width: %v", err)
+		c.notify("searched with the previous beam width: %v", err)
 	}
 }
 
@@ -230,7 +230,7 @@ func (c *collection) quarantineIndex(name string, why error) error {
 		os.RemoveAll(o)
 	}
 	to := path + quarantineMark + time.Now().UTC().Format("20060102T150405")
-	c.notify("%s cannot be used, is kept as %s and rebuilt from the store: %v", path, to, why)
+	c.notify("%s is unusable; it is kept as %s and rebuilt from the store: %v", path, to, why)
 	return os.Rename(path, to)
 }
 
@@ -250,7 +250,7 @@ func (c *collection) save(ctx context.Context) {
 	err := c.saveGraph(ctx)
 	if c.write.retrySave = 0; err != nil && ctx.Err() == nil {
 		c.write.retrySave = c.write.unsaved + snapshotEvery
-		c.warn("the indexes cannot be saved, which is tried again later; until then the next opening takes longer, and the log of changes grows: %v", err)
+		c.warn("cannot save the indexes, will try again; until then the next start takes longer and the change log grows: %v", err)
 	}
 }
 
@@ -304,7 +304,7 @@ func (c *collection) shut(last func() error) error {
 	defer c.write.Unlock()
 	err := errors.Join(last(), c.keyword.Close())
 	if isNoSpace(err) { // nothing is lost: the next opening replays the log
-		c.notify("no space to save the indexes: the next opening takes longer: %v", err)
+		c.notify("no space to save the indexes: the next start takes longer: %v", err)
 		return nil
 	}
 	return err

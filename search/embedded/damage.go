@@ -114,7 +114,7 @@ func (c *collection) documentDamage(tx *store.Tx, err error) (n uint32, text str
 		return n, ""
 	}
 	if c.damage.note(no, text) {
-		c.warn("a document is damaged and left out of searches; put it again, or delete it: %s", text)
+		c.warn("a damaged document is left out of searches; write it again, or delete it: %s", text)
 	}
 	return n, text
 }

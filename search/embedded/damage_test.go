@@ -44,7 +44,7 @@ func TestDamagedDocumentIsLeftOut(t *testing.T) {
 			}
 			served := func(when string) {
 				t.Helper()
-				alarms.has(t, "left out of searches; put it again, or delete it: "+tt.says)
+				alarms.has(t, "left out of searches; write it again, or delete it: "+tt.says)
 				if m, err := on(b).Nearest(ctx, "bad", []float32{1, 0}, 3, nil); err != nil || len(m) != tt.near {
 					t.Errorf("%s: Nearest = %v, %v, want %d", when, m, err, tt.near)
 				}

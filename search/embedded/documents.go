@@ -64,7 +64,7 @@ func (c *collection) commitBatch(ctx context.Context, writes []backend.Write, ba
 	c.damage.forget(outcomes)
 	if err := c.index(context.WithoutCancel(ctx), writes, batch, outcomes, before, seq); err != nil {
 		c.write.behind = true
-		c.warn("a derived index is behind until the next opening: %v", err)
+		c.warn("a derived index is out of date until the next start: %v", err)
 	}
 	return outcomes, nil
 }

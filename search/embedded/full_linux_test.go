@@ -152,7 +152,7 @@ func TestCreateWithoutRoom(t *testing.T) {
 	var told notices
 	giveBack := func() {}
 	b := openDocs(t, Options{Notice: func(text string) {
-		if told.tell(text); strings.Contains(text, graphFile+" cannot be used") { // the store has the collection now
+		if told.tell(text); strings.Contains(text, graphFile+" is unusable") { // the store has the collection now
 			giveBack = fill(t)
 		}
 	}})

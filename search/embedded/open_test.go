@@ -204,7 +204,7 @@ func TestSavedLater(t *testing.T) {
 	if saved(snapshotEvery) {
 		t.Fatal("the graph is saved over a folder")
 	}
-	alarms.has(t, "cannot be saved")
+	alarms.has(t, "cannot save the indexes")
 	must(t, os.Remove(blocked))
 	if saved(0) {
 		t.Error("it is tried again at once")

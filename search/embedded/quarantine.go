@@ -39,7 +39,7 @@ func (b *Backend) quarantine(sc store.Collection, cause error) *quarantined {
 			q.reason += fmt.Sprintf("; settings: %v", err)
 		}
 	} else {
-		q.reason = fmt.Sprintf("nothing is lost, but its indexes could not be opened, which is tried again: %v", cause)
+		q.reason = fmt.Sprintf("nothing is lost, but its indexes could not be opened; will try again: %v", cause)
 		report = b.alarm
 		b.background.Go(func() { b.retryOpen(q) })
 	}

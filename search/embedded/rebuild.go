@@ -93,7 +93,7 @@ func (c *collection) fillFailed(ctx context.Context, index string, reason *atomi
 	if ctx.Err() == nil {
 		text := err.Error()
 		reason.Store(&text)
-		c.warn("building the %s index has failed, the next opening tries again: %v", index, err)
+		c.warn("building the %s index failed, the next start tries again: %v", index, err)
 	}
 }
 

@@ -455,7 +455,7 @@ func TestCheckTellsOfAFailedRebuild(t *testing.T) {
 	for _, tc := range []struct {
 		behind bool
 		says   string
-	}{{true, "could not be rebuilt, which the next opening tries again (an index failed"}, {false, "[]"}} {
+	}{{true, "could not be rebuilt; the next start tries again (an index failed"}, {false, "[]"}} {
 		behind(tc.behind)
 		c.fillKeyword(t.Context())
 		behind(false)
@@ -463,7 +463,7 @@ func TestCheckTellsOfAFailedRebuild(t *testing.T) {
 			t.Errorf("Check = %v, %v; want %s", problems, err, tc.says)
 		}
 	}
-	told.has(t, "building the keyword index has failed")
+	told.has(t, "building the keyword index failed")
 }
 
 // TestCompleteOpening loses both indexes and opens without leaving anything to the background.

@@ -86,7 +86,7 @@ func (c *collection) repairKeyword(ctx context.Context) {
 			return
 		case <-c.keyword.Broken(): // only this goroutine replaces it
 		}
-		c.warn("the keyword index cannot write and is opened again when it can; until then searches by words, values and facets may lack recent writes: %v", c.keyword.Err())
+		c.warn("the keyword index cannot write and will be reopened; until then keyword search, filters and facets may lack recent writes: %v", c.keyword.Err())
 		for wait := c.reopenFirst; ; wait = min(2*wait, reopenMost) {
 			select {
 			case <-ctx.Done():
@@ -98,7 +98,7 @@ func (c *collection) repairKeyword(ctx context.Context) {
 				break
 			}
 			if ctx.Err() == nil {
-				c.notify("the keyword index cannot be opened again yet: %v", err)
+				c.notify("the keyword index cannot be reopened yet: %v", err)
 			}
 		}
 	}

@@ -157,7 +157,7 @@ func TestKeywordIndexRecovers(t *testing.T) {
 				if s := fmt.Sprint(problems); err != nil || !strings.Contains(s, "lacks the changes of") {
 					t.Errorf("Check: %s, %v", s, err)
 				}
-				told.wait(t, "cannot be opened again yet")
+				told.wait(t, "cannot be reopened yet")
 			}
 			alarms.has(t, "the keyword index cannot write")
 			release()

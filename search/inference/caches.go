@@ -6,25 +6,31 @@ import (
 	"time"
 
 	"example.com/searchd/index/maxsim"
+	"example.com/searchd/internal/cache"
 	"example.com/searchd/search/passage"
 )
 
-// textCache keeps the unit vectors of texts, nil for one without a direction.
-type textCache struct{ *lru[string, []float32] }
-
-// newTextCache has a budget in bytes, places in the list and the map included.
-func newTextCache(budget int) textCache {
-	return textCache{newLRU(budget, func(text string, v []float32) int { return len(text) + 4*len(v) + 160 })}
+// textCache keeps the unit vectors of texts, nil for a text whose vector is zero.
+type textCache struct {
+	*cache.Cache[string, []float32]
 }
 
-// vectors returns the unit vector of each text, nil for one without a direction. The caller must
+// newTextCache has a budget in bytes.
+func newTextCache(budget int) textCache {
+	return textCache{cache.New[string, []float32](budget)}
+}
+
+// put keeps the vector of a text.
+func (c textCache) put(text string, v []float32) { c.Put(text, v, len(text)+4*len(v)) }
+
+// vectors returns the unit vector of each text, nil if it is zero. The caller must
 // not change them.
 func (c textCache) vectors(ctx context.Context, e *collector, texts []string) ([][]float32, error) {
 	out := make([][]float32, len(texts))
 	missing := map[string][]int{} // text to its places
 	var asked []string
 	for i, t := range texts {
-		v, ok := c.get(t)
+		v, ok := c.Get(t)
 		if ok {
 			out[i] = v
 			continue
@@ -55,10 +61,12 @@ func (c textCache) vectors(ctx context.Context, e *collector, texts []string) ([
 }
 
 // tokenCache keeps the tokens of passages by name.
-type tokenCache struct{ *lru[uint64, maxsim.Text] }
+type tokenCache struct {
+	*cache.Cache[uint64, maxsim.Text]
+}
 
 func newTokenCache(budget int) tokenCache {
-	return tokenCache{newLRU(budget, func(_ uint64, t maxsim.Text) int { return 4*(len(t.Title)+len(t.Body)) + 160 })}
+	return tokenCache{cache.New[uint64, maxsim.Text](budget)}
 }
 
 // Matcher returns the checkpoint that compares texts token by token; nil where it does not.
@@ -79,9 +87,9 @@ func (e *Encoding) Tokens(title, text string) maxsim.Text {
 	return maxsim.Text{Title: first(title, matchTitle), Body: first(text, matchBody)}
 }
 
-// Bounds of what is kept of texts.
+// Budgets of the caches, and limits of the tokens that are compared.
 const (
-	queryCacheSize  = 4096     // vectors of queries: at 384 dimensions about 6 MB
+	queriesBudget   = 8 << 20  // bytes of vectors and texts of earlier queries: some 4,000 of 384 dimensions
 	sentencesBudget = 16 << 20 // bytes of vectors and texts of earlier queries' sentences
 	matchBudget     = 64 << 20 // bytes of tokens of passages that were compared earlier
 
@@ -110,10 +118,12 @@ func (e *Encoding) TextVectors(ctx context.Context, texts []string) ([][]float32
 }
 
 // Known returns the tokens of a passage by its name, if they are kept.
-func (e *Encoding) Known(name uint64) (maxsim.Text, bool) { return e.passages.get(name) }
+func (e *Encoding) Known(name uint64) (maxsim.Text, bool) { return e.passages.Get(name) }
 
 // Remember keeps the tokens of a passage by its name.
-func (e *Encoding) Remember(name uint64, text maxsim.Text) { e.passages.put(name, text) }
+func (e *Encoding) Remember(name uint64, text maxsim.Text) {
+	e.passages.Put(name, text, 4*(len(text.Title)+len(text.Body)))
+}
 
 // Forget empties the cache of tokens.
 func (e *Encoding) Forget() { e.passages = newTokenCache(matchBudget) }

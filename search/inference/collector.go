@@ -145,7 +145,7 @@ func (c *collector) submit(ctx context.Context, p *pending) (*Embeddings, error)
 	}
 	if !p.urgent && len(c.mu.queue) > 0 && c.mu.queued+p.tokens > maxQueued {
 		c.mu.Unlock()
-		return nil, fmt.Errorf("%w: %d tokens, send it again later", fault.ErrBusy, maxQueued)
+		return nil, fmt.Errorf("%w: %d tokens, try again later", fault.ErrBusy, maxQueued)
 	}
 	at := len(c.mu.queue)
 	if p.urgent {

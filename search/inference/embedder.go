@@ -223,19 +223,19 @@ func Normalize(v []float32) bool {
 
 // queryCache keeps the unit vectors of recent queries.
 type queryCache struct {
-	*lru[string, []float32]
+	textCache
 	hits, misses atomic.Uint64
 }
 
-// newQueryCache keeps size queries.
-func newQueryCache(size int) *queryCache {
-	return &queryCache{lru: newLRU(size, func(string, []float32) int { return 1 })}
+// newQueryCache has a budget in bytes.
+func newQueryCache(budget int) *queryCache {
+	return &queryCache{textCache: newTextCache(budget)}
 }
 
 // vector returns the unit vector of a query, which the caller must not change, and how long the
 // query took to become tokens: 0 where it was known.
 func (c *queryCache) vector(ctx context.Context, e *collector, text string) (v []float32, tokenization time.Duration, err error) {
-	if v, ok := c.get(text); ok {
+	if v, ok := c.Get(text); ok {
 		c.hits.Add(1)
 		return v, 0, nil
 	}
@@ -246,7 +246,7 @@ func (c *queryCache) vector(ctx context.Context, e *collector, text string) (v [
 	}
 	v = r.Vectors[0]
 	if !Normalize(v) {
-		return nil, 0, fmt.Errorf("the checkpoint gives no direction to the query %s", fault.Quote(text))
+		return nil, 0, fmt.Errorf("the model returned a zero vector for the query %s", fault.Quote(text))
 	}
 	c.put(text, v)
 	return v, r.Tokenization, nil
@@ -258,7 +258,7 @@ func (c *queryCache) prepare(ctx context.Context, e *collector, texts []string) 
 	var unknown []string
 	seen := map[string]bool{}
 	for _, t := range texts {
-		if _, ok := c.get(t); !ok && !seen[t] {
+		if _, ok := c.Get(t); !ok && !seen[t] {
 			unknown = append(unknown, t)
 		}
 		seen[t] = true

@@ -30,7 +30,7 @@ func newEncoding(e Embedder) (*Encoding, error) {
 		return nil, err
 	}
 	return &Encoding{
-		Embedder: e, Calibration: c, collector: newCollector(e), queries: newQueryCache(queryCacheSize),
+		Embedder: e, Calibration: c, collector: newCollector(e), queries: newQueryCache(queriesBudget),
 		sentences: newTextCache(sentencesBudget), passages: newTokenCache(matchBudget),
 	}, nil
 }

@@ -309,7 +309,7 @@ func (e checkpointEmbedder) promptText(o EmbedOptions) (string, error) {
 func (s *Service) checkpoint() (checkpointEmbedder, error) {
 	c, ok := s.embedder.(checkpointEmbedder)
 	if !ok {
-		return c, fmt.Errorf("%w: the embedder is no checkpoint, and has neither tokens nor layers", fault.ErrUnsupported)
+		return c, fmt.Errorf("%w: the embedder is not a checkpoint and has neither tokens nor layers", fault.ErrUnsupported)
 	}
 	return c, nil
 }

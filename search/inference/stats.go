@@ -66,5 +66,5 @@ func (h *Histogram) addAll(other *Histogram) {
 
 // stats describes the cache.
 func (c *queryCache) stats() CacheStats {
-	return CacheStats{Hits: c.hits.Load(), Misses: c.misses.Load(), Entries: c.len()}
+	return CacheStats{Hits: c.hits.Load(), Misses: c.misses.Load(), Entries: c.Len()}
 }

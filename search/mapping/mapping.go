@@ -1,5 +1,5 @@
-// Package mapping says what the fields of a document are: text that is searched, values that are
-// filtered on, or neither.
+// Package mapping decides how each field of a document is used: as text that is searched, as values
+// for filters, or neither.
 package mapping
 
 import (
@@ -17,19 +17,19 @@ import (
 const (
 	MaxFields      = 1000    // dotted names of one document
 	MaxDepth       = 16      // of nested objects, and of lists in lists
-	MaxFilterBytes = 256     // longer strings of fields that are not [Filter] have no value to compare; they do EXIST
+	MaxFilterBytes = 256     // longer strings of fields that are not [Filter] only support EXISTS
 	MaxListValues  = 1000    // of one dotted name
-	maxFieldName   = 256     // bytes of a field's name with dots
-	maxRunBytes    = 256     // longer strings of ASCII without white space, base64 and the like, have no words
+	maxFieldName   = 256     // bytes of a dotted name
+	maxRunBytes    = 256     // longer runs of ASCII without white space, such as base64, are not indexed as words
 	MaxDocument    = 8 << 20 // bytes of JSON
 )
 
-// Type says what a field is for.
+// Type is how a field is used.
 type Type string
 
 // The types.
 const (
-	Text   Type = "text"   // searched by words and by meaning, numbers and booleans as they are written; all but strings of more than 256 bytes are values, too
+	Text   Type = "text"   // searched by words and by meaning; values of up to 256 bytes also support filters
 	Filter Type = "filter" // exact values only, strings of any length
 	Stored Type = "stored" // neither
 )
@@ -40,64 +40,62 @@ type Field struct {
 	Weight float64 `json:"weight,omitempty"` // in keyword search; 0 means [TitleWeight] for a title, 1 for other fields
 }
 
-// Mapping is a collection's; fields without an entry are dynamic. The nil Mapping is all dynamic:
-// fields named in the list of wellKnown are text; in a document without any of them every string
-// is. Strings of dynamic fields that are not text, and lists of strings, are searched by words
-// alone.
+// Mapping maps the names of a collection's fields to their settings. Fields without an entry are
+// dynamic: those with a name in wellKnown are text. In a document without any text field by setting
+// or by name, all dynamic strings are text. Other dynamic strings, and lists of strings, are only
+// searched by words.
 type Mapping map[string]Field
 
-// wellKnown lists the names that are text without being told, titles first.
+// wellKnown lists the names of dynamic fields that are text, titles first.
 var wellKnown = []string{
 	"title", "name", "heading", "headline", "subject",
 	"text", "body", "content", "abstract", "summary", "description", "question", "answer",
 }
 
-// titles is how many of wellKnown stand for a document's title.
+// titles is the number of names at the start of wellKnown that are titles.
 const titles = 5
 
-// TitleWeight is what a word of a title counts in keyword search where the mapping does not say:
-// so many times one of the text.
+// TitleWeight is the default weight of title fields in keyword search; other text has weight 1.
 const TitleWeight = 2
 
-// AsideWeight is what a word of a field of [Parts].Words counts in keyword search. Where a file
-// lies, whom a mail went to and which tags somebody gave help to find a document, and say less
-// about it than its text does.
+// AsideWeight is the weight of the fields of [Parts].Words in keyword search. File paths, mail
+// recipients and tags help to find a document but say less about it than its text.
 const AsideWeight = 0.5
 
-// Version changes whenever [Mapping.Split] gives other Text or Words than before, so that what was
-// indexed from them is built again.
+// Version is raised whenever [Mapping.Split] changes what it returns as Text or Words, so that
+// indexes are rebuilt.
 const Version = 3
 
 // TextField is one searched field of a document.
 type TextField struct{ Name, Text string }
 
-// Parts is a document taken apart.
+// Parts is a document split into text and values.
 type Parts struct {
 	Text  []TextField // titles first, then by name in the order of wellKnown, then alphabetically
-	Title string      // the first title field's text; empty where there is none
-	Words []TextField // searched by words alone, in the same order as Text: no passage is cut from them, and none of them is in Text
-	// Where in its text each string of a field of Text or Words begins but the first, by name;
-	// fields of one string are left out.
+	Title string      // text of the first title field, or ""
+	Words []TextField // searched only by words, in the same order as Text; not cut into passages
+	// Starts has, by field name, the offsets in the field's text at which its second and later
+	// strings begin. Fields of a single string have no entry.
 	Starts map[string][]int
-	// filterable: string, float64, json.Number where that is not exact, bool, filter.Present for a
-	// string that is too long to be compared, []any of these; nested names joined with dots
+	// Values are the filterable values by dotted name: string, float64, json.Number if float64 is
+	// not exact, bool, filter.Present for a string that is too long to compare, or []any of these.
 	Values  map[string]any
-	Blank   bool     // no field of any type holds more than white space
-	NotText []string // of a document without text: fields of usual names that would be it if they held strings
+	Blank   bool     // all fields of all types are empty or white space
+	NotText []string // in a document without text: fields with well-known names whose values are not strings
 }
 
-// ErrDocument is what every refused document matches. What follows it in the text of an error, a
-// [Refusal] apart, says what is allowed.
+// ErrDocument is matched by the errors of all rejected documents. Except in a [Refusal], the text
+// after it says what is allowed.
 var ErrDocument = errors.New("document refused")
 
-// Refusal says which value of a document is wrong, and what is allowed. It matches [ErrDocument].
+// Refusal is the error for an invalid value of a document. It matches [ErrDocument].
 type Refusal struct {
 	Path    []any // to the value: names of members, string, and indexes of elements, int
-	Value   any   // with a name that is not allowed, that
+	Value   any   // the invalid value, or the name if that is invalid
 	Allowed string
 }
 
-// Phrase is what a refusal says of a value in place of it.
+// Phrase is a description of a value, used in a [Refusal] in place of the value.
 type Phrase string
 
 // Error implements error.
@@ -105,7 +103,7 @@ func (r *Refusal) Error() string {
 	return fmt.Sprintf("%v: field %.80q: %.80v, allowed: %s", ErrDocument, PathText(r.Path), r.Value, r.Allowed)
 }
 
-// PathText writes a path as people do: a.b[0].c.
+// PathText formats a path as in a.b[0].c.
 func PathText(path []any) string {
 	var b strings.Builder
 	for i, step := range path {
@@ -128,9 +126,9 @@ func PathText(path []any) string {
 // Is makes errors.Is(err, ErrDocument) true.
 func (r *Refusal) Is(target error) bool { return target == ErrDocument }
 
-// Split takes the JSON object apart, as [flattener] says. Numbers beyond float64, more than
-// [MaxFields] names, more than [MaxListValues] values of one of them and deeper nesting than
-// [MaxDepth] are refused with a [Refusal].
+// Split splits a document, a JSON object, into its parts. Nested names are joined as described at
+// [flattener]. It returns a [Refusal] for numbers beyond float64, more than [MaxFields] names, more
+// than [MaxListValues] values of one name, and nesting deeper than [MaxDepth].
 func (m Mapping) Split(fields []byte) (Parts, error) {
 	if len(fields) > MaxDocument {
 		return Parts{}, fmt.Errorf("%w: at most %d bytes of JSON, not %d", ErrDocument, MaxDocument, len(fields))
@@ -138,8 +136,8 @@ func (m Mapping) Split(fields []byte) (Parts, error) {
 	return m.split(fields, &flattener{})
 }
 
-// SplitStored takes a stored document apart: one that was accepted, perhaps when other limits held.
-// What is beyond a limit is left out.
+// SplitStored is Split for a stored document, which may have been accepted under other limits. It
+// leaves out what exceeds a limit instead of failing.
 func (m Mapping) SplitStored(fields []byte) (Parts, error) {
 	return m.split(fields, &flattener{lenient: true})
 }
@@ -214,7 +212,7 @@ func (p *Parts) startsOf(name string, starts []int) {
 	p.Starts[name] = starts
 }
 
-// anyKnown reports whether the document has a text field by name or by setting.
+// anyKnown reports whether the document has a text field, by setting or by name.
 func (m Mapping) anyKnown(names []string, leaves map[string]*leaf) bool {
 	for _, name := range names {
 		if f, set := m[name]; set {
@@ -251,13 +249,14 @@ func (p Parts) Field(name string) (TextField, bool) {
 	return TextField{}, false
 }
 
-// IsTitle reports whether a text field is the document's title. Others of such names are text like
-// any other.
+// IsTitle reports whether the named text field is the document's title. Further fields with title
+// names are ordinary text.
 func (p Parts) IsTitle(name string) bool {
 	return len(p.Text) > 0 && p.Text[0].Name == name && IsTitle(name)
 }
 
-// TitleOver returns the title over a text of a field; empty where that is of the title itself.
+// TitleOver returns the title to show above text of the given field, or "" if it is the title
+// field.
 func (p Parts) TitleOver(field string) string {
 	if p.IsTitle(field) {
 		return ""
@@ -265,7 +264,7 @@ func (p Parts) TitleOver(field string) string {
 	return p.Title
 }
 
-// Weight is what an occurrence of a word in a text field counts in keyword search.
+// Weight returns the weight of a text field in keyword search.
 func (m Mapping) Weight(name string) float64 {
 	if w := m[name].Weight; w > 0 {
 		return w
@@ -276,26 +275,26 @@ func (m Mapping) Weight(name string) float64 {
 	return 1
 }
 
-// Named reports whether a field has a setting, or a name that is text without being told.
+// Named reports whether a field has a setting or a well-known name.
 func (m Mapping) Named(name string) bool {
 	_, set := m[name]
 	return set || rank(name) < len(wellKnown)
 }
 
-// IsTitle reports whether a text field of this name stands for the document's title.
+// IsTitle reports whether name is a well-known name of a title field.
 func IsTitle(name string) bool { return rank(name) < titles }
 
-// Fault is a wrong setting of a mapping.
+// Fault is an invalid setting of a mapping.
 type Fault struct {
 	Field   string // e.g. fields.title.type
 	Value   any
 	Allowed string
 }
 
-// fieldNames says which names a field may have.
+// fieldNames describes the valid names of fields.
 const fieldNames = "field names of 1 to 256 bytes of UTF-8"
 
-// Faults names every wrong setting, in the order of the fields' names.
+// Faults returns all invalid settings, sorted by field name.
 func (m Mapping) Faults() (faults []Fault) {
 	names := make([]string, 0, len(m))
 	for name := range m {
@@ -306,7 +305,7 @@ func (m Mapping) Faults() (faults []Fault) {
 		f := m[name]
 		if name == "" || !utf8.ValidString(name) || len(name) > maxFieldName {
 			faults = append(faults, Fault{"fields", name, fieldNames})
-			continue // what else is wrong with it would be named by it
+			continue // the name is unusable in further messages
 		}
 		switch f.Type {
 		case Text, Filter, Stored:

@@ -123,29 +123,29 @@ Exit codes: 0 done, 1 some items failed, 2 could not run.`,
 
 func (f *flags) add(cmd *cobra.Command) {
 	fs, formats := cmd.Flags(), extract.Formats()
-	fs.StringVar(&f.data, "data", "", "data folder, made if it is missing (default: searchd in your data folder, such as ~/.local/share/searchd)")
+	fs.StringVar(&f.data, "data", "", "data folder, created if missing (default: searchd in your data folder, such as ~/.local/share/searchd)")
 	fs.StringVar(&f.server, "server", "", "URL of a running server, instead of --data")
 	fs.StringVar(&f.key, "key", "", "API key of the server")
-	fs.StringVar(&f.collection, "collection", "docs", "collection, made if it is missing")
+	fs.StringVar(&f.collection, "collection", "docs", "collection, created if missing")
 	fs.StringVar(&f.model, "model", "", "checkpoint for a new data folder: a folder in the sentence-transformers layout, OWNER/NAME of a pulled one, or \"embedded\" (default)")
-	fs.StringVar(&f.language, "language", autoLanguage, "language in which a new collection is searched by words, such as de; auto: the one of its texts, English where they do not tell")
-	fs.StringVar(&f.synonyms, "synonyms", "", "`file` with the synonyms that the collection is to have, a rule a line: k8s, kubernetes or tv, telly => television; lines that begin with # are comments")
+	fs.StringVar(&f.language, "language", autoLanguage, "language for keyword search in a new collection, such as de; auto: detected from its texts, English if unclear")
+	fs.StringVar(&f.synonyms, "synonyms", "", "`file` with the collection's synonyms, one rule per line: k8s, kubernetes or tv, telly => television; lines that begin with # are comments")
 	fs.StringVar(&f.format, "format", "auto", strings.Join(formats, ", "))
 	fs.StringVar(&f.encoding, "encoding", "", "character set of texts that are not UTF-8 and declare none, such as windows-1251, koi8-r, shift_jis or big5 (default: a guess, else Windows-1252, with a warning)")
-	fs.StringVar(&f.html, "html", "main", "what is read of web pages: main, their main text without menus, teasers and footers, or full")
-	fs.StringVar(&f.ocr, "ocr", "auto", "text of pictures and scanned pages, by Tesseract: auto, if it is installed; off; or its languages, such as deu+eng")
+	fs.StringVar(&f.html, "html", "main", "which text of web pages to read: main (without menus, teasers and footers) or full")
+	fs.StringVar(&f.ocr, "ocr", "auto", "OCR of pictures and scanned pages by Tesseract: auto (if it is installed), off, or languages such as deu+eng")
 	fs.StringVar(&f.idField, "id-field", "", "field with the id of a record (default: _id, id, or a hash of the content)")
 	fs.StringVar(&f.errorsFile, "errors", "", "file for a JSON line per item that failed (default: errors.jsonl beside the journal)")
-	fs.StringVar(&f.onError, "on-error", "skip", "skip what fails and go on, or stop at the first failure")
+	fs.StringVar(&f.onError, "on-error", "skip", "after a failure: skip the item and continue, or stop")
 	fs.StringVar(&f.state, "state", "", "folder for the journal (default: ingest in the data folder; with --server in your own folder for settings)")
-	fs.BoolVar(&f.dryRun, "dry-run", false, "read and report, put nothing in and delete nothing")
-	fs.BoolVar(&f.verify, "verify", false, "read and send unchanged files, too")
-	fs.BoolVar(&f.hidden, "hidden", false, "in folders, read files and folders whose name begins with a dot, too")
-	fs.BoolVar(&f.followSymlinks, "follow-symlinks", false, "in folders, read what symbolic links lead to; a folder is read once")
-	fs.BoolVar(&f.deleteMissing, "delete-missing", false, "delete documents that earlier runs read from the same paths and that are gone")
-	fs.BoolVar(&f.watch, "watch", false, "go on and follow what changes under the paths")
+	fs.BoolVar(&f.dryRun, "dry-run", false, "read and report, but write and delete nothing")
+	fs.BoolVar(&f.verify, "verify", false, "also read and send unchanged files")
+	fs.BoolVar(&f.hidden, "hidden", false, "in folders, also read hidden files and folders, whose names begin with a dot")
+	fs.BoolVar(&f.followSymlinks, "follow-symlinks", false, "in folders, follow symbolic links; each folder is read once")
+	fs.BoolVar(&f.deleteMissing, "delete-missing", false, "delete documents of earlier runs over the same paths whose file or record is gone")
+	fs.BoolVar(&f.watch, "watch", false, "keep running and follow changes under the paths")
 	fs.DurationVar(&f.poll, "poll", 0, "with --watch: read all files at this interval instead of waiting for events of the system")
-	fs.IntVar(&f.workers, "workers", min(4, runtime.GOMAXPROCS(0)), "files that are read at the same time, 1 to 64")
+	fs.IntVar(&f.workers, "workers", min(4, runtime.GOMAXPROCS(0)), "files read in parallel, 1 to 64")
 	fs.DurationVar(&f.pdfTime, "pdf-time", 20*time.Second, "longest time for one PDF")
 	settings.Choices(cmd, "format", formats...)
 	settings.Choices(cmd, "on-error", "skip", "stop")
@@ -273,7 +273,7 @@ type interruption struct{ piped bool }
 
 func (e interruption) Error() string {
 	if e.piped {
-		return "interrupted; what was read of standard input until then is ingested"
+		return "interrupted; what was read from standard input so far is ingested"
 	}
 	return "interrupted; the next run continues from here"
 }

@@ -37,7 +37,7 @@ func (l languageChoice) requirePath() error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%s: no such file or folder, and no collection to look after", strings.Join(l.paths, ", "))
+	return fmt.Errorf("%s: no such file or folder, and no such collection", strings.Join(l.paths, ", "))
 }
 
 // choose returns the language of a new collection; empty: the default.
@@ -49,7 +49,7 @@ func (l languageChoice) choose(ctx context.Context, collection string) string {
 	if language == "" || language == "en" {
 		return ""
 	}
-	l.notice(fmt.Sprintf("the new collection %s is searched by words as %q, which its texts look like; --language names another", collection, language))
+	l.notice(fmt.Sprintf("the new collection %s uses %q for keyword search, the language its texts seem to have; --language names another", collection, language))
 	return language
 }
 

@@ -41,7 +41,7 @@ func TestLanguage(t *testing.T) {
 				return stderr.String(), err
 			}
 
-			if said, err := ingest("--collection", "notizen", notes); err != nil || settings("notizen") != "de" || !strings.Contains(said, `searched by words as "de"`) {
+			if said, err := ingest("--collection", "notizen", notes); err != nil || settings("notizen") != "de" || !strings.Contains(said, `uses "de" for keyword search`) {
 				t.Errorf("German notes: language %q, %v, %s", settings("notizen"), err, said)
 			}
 			if said, err := ingest("--collection", "notizen", "--language", "de-AT", notes); err != nil || strings.Contains(said, "new collection") {

@@ -59,7 +59,7 @@ func (p *pipeline) missing(ctx context.Context, in []scope, onlySeen, believe bo
 			}
 		}
 		if len(gone) > 1 && len(gone) == len(keys) && !s.file && !believe {
-			err := p.fail(extract.ItemError{Path: s.root, Reason: fmt.Sprintf("not one of the %d files that were here is left: nothing is deleted, as a disk that is not mounted looks the same", len(gone))})
+			err := p.fail(extract.ItemError{Path: s.root, Reason: fmt.Sprintf("all %d files that were here are missing: nothing is deleted, as an unmounted disk looks the same", len(gone))})
 			if err != nil {
 				return err
 			}

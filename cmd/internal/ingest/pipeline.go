@@ -29,7 +29,7 @@ const (
 // input.
 const flushTimeout = 30 * time.Second
 
-var errFlushTimeout = fmt.Errorf("interrupted, and not all that was read of standard input was taken within %v", flushTimeout)
+var errFlushTimeout = fmt.Errorf("interrupted, and not everything read from standard input could be ingested within %v", flushTimeout)
 
 // errStop ends a run at the first failure, with --on-error stop.
 var errStop = errors.New("stopped at the first failure")

@@ -104,7 +104,7 @@ func TestWarnings(t *testing.T) {
 		for _, files := range []string{"new", "unchanged"} {
 			var stderr bytes.Buffer
 			err := run(t.Context(), f, []string{dir}, strings.NewReader(""), io.Discard, &stderr)
-			if err != nil || !strings.Contains(stderr.String(), `shelf.jsonl:2: warning: no text, so that filters find it, and words and meaning do not: "title"`) ||
+			if err != nil || !strings.Contains(stderr.String(), `shelf.jsonl:2: warning: no searchable text, only filters can find this document; not text:  "title"`) ||
 				!strings.Contains(stderr.String(), "1 warning") {
 				t.Errorf("%s, %s: %v\n%s", f.server, files, err, &stderr)
 			}

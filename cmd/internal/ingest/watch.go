@@ -184,7 +184,7 @@ func (p *pipeline) process(ctx context.Context, c change, o extract.Options) err
 	switch {
 	case !exists && replaced:
 		c.processed = c.version
-		p.notice(fmt.Sprintf("%s is gone: its documents stay, and it is followed again when it is back", c.dir))
+		p.notice(fmt.Sprintf("%s is gone: its documents stay, and it is watched again when it returns", c.dir))
 		return nil
 	case !exists:
 		return nil
