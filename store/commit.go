@@ -113,15 +113,21 @@ func (s *Store) fail(err error) {
 	}
 }
 
-// ReadOnly returns nil while the store takes writes, and otherwise an error that wraps ErrReadOnly
-// and its cause.
+// ReadOnly returns nil while the store takes writes, and otherwise an error that matches
+// ErrReadOnly and has its cause: a commit that failed, or a file that is no longer at its place,
+// whose writes nobody would find again. After the second it takes writes again where the file comes
+// back.
 func (s *Store) ReadOnly() error {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.mu.failed == nil {
-		return nil
+	failed := s.mu.failed
+	s.mu.Unlock()
+	if failed != nil {
+		return fmt.Errorf("%w: %w", ErrReadOnly, failed)
 	}
-	return fmt.Errorf("%w: %w", ErrReadOnly, s.mu.failed)
+	if fi, err := os.Stat(s.path); errors.Is(err, os.ErrNotExist) || err == nil && !os.SameFile(fi, s.file) {
+		return &MovedError{s.path}
+	}
+	return nil
 }
 
 // noSpace wraps err in ErrNoSpace if the disk or a quota is the cause.

@@ -95,6 +95,16 @@ func (e *LostError) Error() string {
 // Is reports whether target is ErrLost.
 func (e *LostError) Is(target error) bool { return target == ErrLost }
 
+// MovedError says that the file of an open store was removed or replaced. It matches ErrReadOnly.
+type MovedError struct{ Path string }
+
+func (e *MovedError) Error() string {
+	return fmt.Sprintf("store: %s was removed or replaced while it is open (nothing is written to it any more; put it back, or stop this program)", e.Path)
+}
+
+// Is reports whether target is ErrReadOnly.
+func (e *MovedError) Is(target error) bool { return target == ErrReadOnly }
+
 // DamagedError says that the file as a whole cannot be trusted. The file has not been changed.
 type DamagedError struct {
 	Path   string // file

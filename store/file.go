@@ -75,6 +75,10 @@ func (s *Store) openVerified() (err error) {
 	if s.db, err = s.openBolt(s.path); err != nil {
 		return err
 	}
+	if s.file, err = os.Stat(s.path); err != nil {
+		_ = s.closeFile()
+		return fmt.Errorf("store: %w", err)
+	}
 	err = guard(func() error {
 		return s.db.View(func(tx *bbolt.Tx) (err error) { s.id, err = s.readIdentity(tx); return err })
 	})

@@ -255,3 +255,35 @@ func TestFormatRises(t *testing.T) {
 		t.Errorf("compacted, the format is %d, want 2", format())
 	}
 }
+
+// TestMovedWhileOpen removes and replaces the folder of an open store: what would be written could
+// not be found again, so nothing is acknowledged; reads go on, and so do writes when the folder is
+// back.
+func TestMovedWhileOpen(t *testing.T) {
+	ctx, dir := t.Context(), filepath.Join(t.TempDir(), "data")
+	s := open(t, dir)
+	col, err := s.CreateCollection(ctx, "docs", []byte(`{}`), 0)
+	must(t, err)
+	mustApply(t, s, col.ID, write("a", 1, 1, 3))
+	refused := func(when string) {
+		t.Helper()
+		_, _, err := s.Apply(ctx, col.ID, []Write{write("b", 1, 1, 3)})
+		var moved *MovedError
+		if !errors.Is(err, ErrReadOnly) || !errors.As(err, &moved) || s.ReadOnly() == nil {
+			t.Errorf("%s: Apply = %v, want a *MovedError", when, err)
+		}
+		if err := s.View(ctx, col.ID, func(tx *Tx) error { _, err := tx.Document("a"); return err }); err != nil {
+			t.Errorf("%s: reading: %v", when, err)
+		}
+	}
+	must(t, os.Rename(dir, dir+"-away"))
+	refused("moved away")
+	other := open(t, dir)
+	refused("replaced")
+	must(t, other.Close())
+	must(t, os.RemoveAll(dir))
+	must(t, os.Rename(dir+"-away", dir))
+	mustApply(t, s, col.ID, write("b", 1, 1, 3))
+	must(t, os.Remove(filepath.Join(dir, fileName)))
+	refused("removed")
+}

@@ -30,7 +30,8 @@ type Store struct {
 		waiting []*request
 	}
 
-	db *bbolt.DB
+	db   *bbolt.DB
+	file os.FileInfo // of db
 
 	mu struct {
 		sync.Mutex
