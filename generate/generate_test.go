@@ -311,3 +311,47 @@ func TestRefused(t *testing.T) {
 		t.Errorf("after the context has ended: %v", err)
 	}
 }
+
+// TestScore wants the sum of the log-probabilities of the tokens, each computed after those before
+// it.
+func TestScore(t *testing.T) {
+	for _, name := range []string{"llama", "gpt2", "t5", "bart"} {
+		m := mustLoad(t, "../encoder/testdata/decoders/"+name, encoder.Options{Threads: 2}, Limits{})
+		pairs := []Pair{{"the value of", " an object"}, {"a", " class"}, {"The import statement", " is a function of the module"}}
+		got, err := m.Score(t.Context(), pairs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, p := range pairs {
+			ids, sum := m.ids(Request{Text: p.Context}), 0.0
+			for k, id := range got[i].IDs {
+				logits := make([]float32, m.vocab())
+				seqs := []*encoder.Sequence{nil}
+				whole := slices.Concat(ids, got[i].IDs[:k])
+				if m.Rewrites() {
+					if seqs, err = m.decoder.Read(t.Context(), [][]int32{ids}); err != nil {
+						t.Fatal(err)
+					}
+					whole = slices.Concat(m.start, got[i].IDs[:k])
+				} else {
+					seqs[0] = m.decoder.Start()
+				}
+				err := m.decoder.Step(t.Context(), seqs, [][]int32{whole}, false, func(_, _ int, x []float32) error {
+					copy(logits, x)
+					return nil
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				logSoftmax(logits)
+				sum += float64(logits[id])
+			}
+			if math.Abs(sum-got[i].LogProb) > 1e-3 {
+				t.Errorf("%s, pair %d: %.5f, want %.5f", name, i, got[i].LogProb, sum)
+			}
+		}
+		if _, err := m.Score(t.Context(), []Pair{{"a", ""}}); !m.Rewrites() && !errors.Is(err, ErrOptions) {
+			t.Errorf("an empty text: %v", err)
+		}
+	}
+}

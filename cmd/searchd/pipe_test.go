@@ -11,6 +11,9 @@ import (
 	"time"
 )
 
+// decoderFolder holds a small decoder.
+var decoderFolder = filepath.Join("..", "..", "encoder", "testdata", "decoders", "gpt2")
+
 // quiet says something once and then nothing more; asked is closed when somebody waits for it.
 type quiet struct {
 	says  string
@@ -34,8 +37,10 @@ func TestInterruptedPipe(t *testing.T) {
 		args  []string
 		stdin string
 	}{
-		"embed":  {[]string{"embed"}, "\"a\"\n\"b\"\n\"cut o"},
-		"rerank": {[]string{"rerank", "--model", filepath.Join("..", "..", "encoder", "testdata", "cross-xlmr")}, "{\"query\":\"a\",\"text\":\"b\"}\n{\"query\":\"a\",\"text\":\"c\"}\n{\"que"},
+		"embed":    {[]string{"embed"}, "\"a\"\n\"b\"\n\"cut o"},
+		"rerank":   {[]string{"rerank", "--model", filepath.Join("..", "..", "encoder", "testdata", "cross-xlmr")}, "{\"query\":\"a\",\"text\":\"b\"}\n{\"query\":\"a\",\"text\":\"c\"}\n{\"que"},
+		"generate": {[]string{"generate", "--max-tokens", "3", "--model", decoderFolder}, "\"a\"\n\"b\"\n\"cut o"},
+		"score":    {[]string{"score", "--model", decoderFolder}, "{\"context\":\"a\",\"text\":\"b\"}\n{\"context\":\"a\",\"text\":\"c\"}\n{\"con"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
@@ -68,8 +73,10 @@ func TestBrokenLineInPipe(t *testing.T) {
 		args  []string
 		stdin string
 	}{
-		"embed":  {[]string{"embed"}, "\"a\"\n\"b\"\n{}\n\"c\"\n"},
-		"rerank": {[]string{"rerank", "--model", filepath.Join("..", "..", "encoder", "testdata", "cross-xlmr")}, "{\"query\":\"a\",\"text\":\"b\"}\n{\"query\":\"a\",\"text\":\"c\"}\n{}\n"},
+		"embed":    {[]string{"embed"}, "\"a\"\n\"b\"\n{}\n\"c\"\n"},
+		"rerank":   {[]string{"rerank", "--model", filepath.Join("..", "..", "encoder", "testdata", "cross-xlmr")}, "{\"query\":\"a\",\"text\":\"b\"}\n{\"query\":\"a\",\"text\":\"c\"}\n{}\n"},
+		"generate": {[]string{"generate", "--max-tokens", "3", "--model", decoderFolder}, "\"a\"\n\"b\"\n{}\n\"c\"\n"},
+		"score":    {[]string{"score", "--model", decoderFolder}, "{\"context\":\"a\",\"text\":\"b\"}\n{\"context\":\"a\",\"text\":\"c\"}\n{}\n"},
 	} {
 		out, _, err := execute(t, tt.stdin, tt.args...)
 		if n := strings.Count(out, "\n"); n != 2 || err == nil || !strings.Contains(err.Error(), "line 3") {
