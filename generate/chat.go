@@ -85,8 +85,8 @@ func defaultTemplate(raw json.RawMessage) (string, error) {
 }
 
 // Chat returns the prompt for a chat: a JSON array of messages, each with role and content, and
-// tools, a JSON array or nil. Where an encoder reads the prompt and there is no template, the prompt
-// is the text of the messages. bare is that of a Request. It returns ErrNoChat or ErrChat.
+// tools, a JSON array or nil. Where an encoder reads the prompt and there is no template, the
+// prompt is the text of the messages. bare is that of a Request. It returns ErrNoChat or ErrChat.
 func (m *Model) Chat(messages, tools []byte) (prompt string, bare bool, err error) {
 	list, err := jinja.Decode(messages)
 	if err != nil {
