@@ -131,11 +131,18 @@ func TestGuessedCharsets(t *testing.T) {
 		he    = "שם,הערה\nאנה,שלום עולם היום מזג האוויר יפה מאוד ואנחנו הולכים לפארק\n"
 		ar    = "اسم,ملاحظة\nآنا,مرحبا بالعالم الطقس اليوم جميل جدا ونحن نذهب إلى الحديقة\n"
 		tr    = "ad,not\nAyşe,Bugün hava çok güzel ve şimdi parka gidiyoruz ağaçların altında oturuyoruz\n"
+		names = "名前,年齢,住所\n佐藤太郎,30,東京\n三木英子,25,大阪\n髙橋淳,35,名古屋\n"
+		cells = "姓名,年龄\n王伟,30\n"
+		cell  = "姓名,年齡\n王偉,30\n"
+		goods = "製品名,価格\n机,5000\n椅子,3000\n"
+		loan  = "項目,値\nテスト,あ\n"
+		town  = "都市,县\n北京,无\n"
 		de    = "Name,Notiz\nJürgen,Grüße aus Köln und süße Äpfel für Müller\n"
 	)
 	for _, tt := range []struct{ encoding, text, want string }{
 		{"shift_jis", ja, "shift_jis"}, {"shift_jis", short, "shift_jis"}, {"euc-jp", ja, "euc-jp"}, {"euc-jp", short, "euc-jp"}, {"gb18030", zh, "gb18030"}, {"gbk", zh, "gb18030"},
-		{"big5", tw, "big5"}, {"euc-kr", ko, "euc-kr"}, {"koi8-r", ru, "koi8-r"}, {"windows-1251", ru, "windows-1251"}, {"windows-1250", pl, "windows-1250"},
+		{"shift_jis", names, "shift_jis"}, {"shift_jis", goods, "shift_jis"}, {"shift_jis", loan, "shift_jis"}, {"gbk", cells, "gb18030"}, {"gbk", town, "gb18030"}, {"big5", cell, "big5"},
+		{"big5", tw, "big5"}, {"euc-kr", ko, "euc-kr"}, {"koi8-r", ru, "koi8-r"}, {"windows-1251", ru, "windows-1251"}, {"windows-1251", "документ,сумма\nСчёт-фактура,30\n", "windows-1251"}, {"windows-1250", pl, "windows-1250"},
 		{"windows-1253", el, "windows-1253"}, {"windows-1255", he, "windows-1255"}, {"windows-1256", ar, "windows-1256"}, {"windows-1254", tr, "windows-1254"},
 		{"windows-1252", de, "Windows-1252"}, {"windows-1252", "id,name\n1,José\n2,Zoë\n", "Windows-1252"}, {"windows-1252", "a,b\nSpaß,naïve café\n", "Windows-1252"},
 		{"windows-1252", "a,b\nL'été,nous avons mangé à la crêperie près de la forêt où il fait frais\n", "Windows-1252"},

@@ -39,7 +39,7 @@ const (
 // supersets are the encodings that browsers use in place of others.
 var supersets = map[string]string{
 	"iso-8859-1": "windows-1252", "iso-8859-2": "windows-1250", "iso-8859-7": "windows-1253", "iso-8859-8-i": "windows-1255", "iso-8859-8": "windows-1255",
-	"iso-8859-9": "windows-1254", "gb2312": "gb18030", "gb-18030": "gb18030", "cp932": "shift_jis", "cp949": "euc-kr",
+	"iso-8859-9": "windows-1254", "gb2312": "gb18030", "gb-18030": "gb18030", "cp932": "shift_jis", "maccyrillic": "windows-1251", "cp949": "euc-kr",
 }
 
 // GuessCharset guesses the encoding of b, which is not UTF-8. The detector mozilla is good at
@@ -68,6 +68,9 @@ func GuessCharset(b []byte) Guess {
 		}
 	}
 	if g, ok := guessAlphabet(b); ok {
+		return g
+	}
+	if g, ok := guessPairs(b); ok {
 		return g
 	}
 	r, err := icu.NewTextDetector().DetectBest(b)
@@ -104,6 +107,69 @@ func newGuess(name string, confidence int, b []byte) (Guess, bool) {
 		return Guess{}, false
 	}
 	return Guess{enc, name, min(confidence, 99)}, true
+}
+
+// pairEncodings are encodings of two bytes per character, with the first bytes of the characters
+// that most texts consist of: the first level of each standard, and kana.
+var pairEncodings = []struct {
+	name   string
+	common [][2]byte
+}{
+	{"shift_jis", [][2]byte{{0x81, 0x83}, {0x88, 0x98}}},
+	{"big5", [][2]byte{{0xa4, 0xc6}}},
+	{"euc-jp", [][2]byte{{0xa4, 0xa5}, {0xb0, 0xcf}}},
+	{"euc-kr", [][2]byte{{0xb0, 0xc8}}},
+	{"gb18030", [][2]byte{{0xb0, 0xd7}}},
+}
+
+const (
+	minPairs  = 2  // characters of two bytes from which their encoding can be told
+	surePairs = 4  // from which ASCII letters may be beside them, and Korean differs from Chinese
+	leastPair = 90 // percent of them that are common
+)
+
+// guessPairs guesses the encoding of a text with too few characters of two bytes for the detectors,
+// such as a table of names: most of them are common, and b is no Western text, which has letters of
+// ASCII, no signs within words and none of the bytes that Windows-1252 lacks.
+func guessPairs(b []byte) (best Guess, ok bool) {
+	foreign := tornAsWestern(b)
+	for _, unused := range []byte{0x81, 0x8d, 0x8f, 0x90, 0x9d} {
+		foreign = foreign || bytes.IndexByte(b, unused) >= 0
+	}
+	for _, e := range pairEncodings {
+		g, valid := newGuess(e.name, 0, b)
+		if !valid {
+			continue
+		}
+		pairs, common, letters, kana, low := 0, 0, 0, 0, 0 // low: second bytes that are ASCII
+		for i := 0; i < len(b); i++ {
+			switch c := b[i]; {
+			case c >= utf8.RuneSelf:
+				pairs++
+				if slices.ContainsFunc(e.common, func(r [2]byte) bool { return r[0] <= c && c <= r[1] }) {
+					common++
+				}
+				if c == 0xa4 || c == 0xa5 {
+					kana++
+				}
+				if i++; i < len(b) && b[i] < utf8.RuneSelf {
+					low++
+				}
+			case 'a' <= c|0x20 && c|0x20 <= 'z':
+				letters++
+			}
+		}
+		switch {
+		case pairs < minPairs, 100*common < leastPair*pairs, pairs < surePairs && letters > 0, !foreign && letters > pairs,
+			e.name == "euc-jp" && kana == 0, e.name == "euc-kr" && pairs < surePairs, e.name == "big5" && low == 0:
+			continue
+		}
+		if g.Confidence = min(20+10*pairs, 80); e.name == "gb18030" { // or Japanese without kana
+			g.Confidence = min(g.Confidence, 50)
+		}
+		return g, true
+	}
+	return Guess{}, false
 }
 
 // tornAsWestern reports whether b as Windows-1252 has signs within words, as in Za¿ó³æ.
