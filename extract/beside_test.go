@@ -63,6 +63,75 @@ func TestBesideText(t *testing.T) {
 	}
 }
 
+// Charts and formulas of OpenDocument are documents inside the document, found by their names.
+func TestOpenDocumentObjects(t *testing.T) {
+	chart := odfHead + `<office:chart><chart:chart><chart:title><text:p>Sales</text:p></chart:title><table:table table:name="local-table"><table:table-header-rows><table:table-row><table:table-cell><text:p/></table:table-cell>` +
+		`<table:table-cell><text:p>Pears</text:p></table:table-cell></table:table-row></table:table-header-rows><table:table-rows><table:table-row><table:table-cell><text:p>North</text:p></table:table-cell>` +
+		`<table:table-cell office:value-type="float" office:value="9.1"><text:p>9.1</text:p></table:table-cell></table:table-row></table:table-rows></table:table></chart:chart></office:chart>` + odfTail
+	const formula = `<math xmlns="x"><semantics><mrow><mi>a</mi><mo>=</mo><mfrac><mi>b</mi><mn>2</mn></mfrac></mrow><annotation encoding="StarMath 5.0">a = b over 2</annotation></semantics></math>`
+	object := func(name string) string { return `<draw:frame><draw:object xlink:href="./` + name + `"/></draw:frame>` }
+	const values = "Sales\nPears\nNorth | 9.1"
+	for name, tt := range map[string]struct{ file, kind, body, want string }{
+		"text":          {"a.odt", "text", `<office:text><text:p>Heading ` + object("Object 1") + `</text:p><text:p>After</text:p></office:text>`, values + "\n\nAfter"},
+		"own paragraph": {"a.odt", "text", `<office:text><text:p>` + object("Object 1") + `</text:p></office:text>`, values},
+		"twice":         {"a.odt", "text", `<office:text><text:p>` + object("Object 1") + object("Object 1") + `</text:p></office:text>`, values + "\n\n" + values},
+		"slide":         {"a.odp", "presentation", `<office:presentation><draw:page><draw:frame><draw:text-box><text:p>Before</text:p></draw:text-box></draw:frame>` + object("Object 1") + `</draw:page></office:presentation>`, values},
+		"sheet":         {"a.ods", "spreadsheet", `<office:spreadsheet><table:table table:name="T"><table:shapes>` + object("Object 1") + `</table:shapes><table:table-row><table:table-cell><text:p>9.1</text:p></table:table-cell></table:table-row></table:table></office:spreadsheet>`, "T\n\nSales\n9.1"},
+		"formula":       {"a.odt", "text", `<office:text><text:p>If ` + object("Object 2") + ` then</text:p></office:text>`, "If a = b 2 then"},
+		"in a cell":     {"a.odt", "text", `<office:text><table:table><table:table-row><table:table-cell><text:p>x</text:p></table:table-cell><table:table-cell><text:p>` + object("Object 2") + `</text:p></table:table-cell></table:table-row></table:table></office:text>`, "x | a = b 2"},
+		"missing":       {"a.odt", "text", `<office:text><text:p>Text ` + object("Object 9") + `</text:p></office:text>`, "Text"},
+		"of itself":     {"a.odt", "text", `<office:text><text:p>Text ` + object("") + object("..") + `</text:p></office:text>`, "Text"},
+	} {
+		b := docxOf(t, "mimetype", "application/vnd.oasis.opendocument."+tt.kind, "content.xml", odfHead+tt.body+odfTail, "Object 1/content.xml", chart, "Object 2/content.xml", formula)
+		if got := readBytes(t, b, tt.file, Options{}).ids("text"); got != tt.file+" "+tt.want {
+			t.Errorf("%s: got  %q\nwant %q", name, got, tt.file+" "+tt.want)
+		}
+	}
+}
+
+// Of a thread of comments, the comment for older programs is left out, and no other.
+func TestThreadedComments(t *testing.T) {
+	rel := func(id, kind, target string) string {
+		return `<Relationship Id="` + id + `" Type="http://x/` + kind + `" Target="` + target + `"/>`
+	}
+	old := func(cell, s string) string {
+		return `<comment ref="` + cell + `"><text><r><t>` + s + `</t></r></text></comment>`
+	}
+	thread := func(cell, s string) string {
+		return `<threadedComment ref="` + cell + `"><text>` + s + `</text></threadedComment>`
+	}
+	for name, tt := range map[string]struct{ old, threads, want string }{
+		"both kinds":      {old("A1", "Plain") + old("B1", "[Threaded comment] copy"), thread("B1", "New") + thread("B1", "Reply"), "Comment: New\n\nComment: Reply\n\nComment: Plain"},
+		"old ones":        {old("A1", "One") + old("B1", "Two"), "", "Comment: One\n\nComment: Two"},
+		"threads":         {"", thread("A1", "One"), "Comment: One"},
+		"all are threads": {old("A1", "copy"), thread("A1", "One"), "Comment: One"},
+		"without a cell":  {`<comment><text><t>One</t></text></comment><comment><text><t>Two</t></text></comment>`, "", "Comment: One\n\nComment: Two"},
+		"on one cell":     {old("A1", "One") + old("A1", "Two"), "", "Comment: One\n\nComment: Two"},
+	} {
+		b := docxOf(t, "xl/workbook.xml", xlsMain, "xl/_rels/workbook.xml.rels", xlsRels, "xl/worksheets/sheet1.xml", "<row><c><v>1</v></c></row>",
+			"xl/worksheets/_rels/sheet1.xml.rels", "<Relationships>"+rel("1", "comments", "../comments1.xml")+rel("2", "threadedComment", "../threads.xml")+"</Relationships>",
+			"xl/comments1.xml", "<comments>"+tt.old+"</comments>", "xl/threads.xml", "<ThreadedComments>"+tt.threads+"</ThreadedComments>")
+		if got := readBytes(t, b, "a.xlsx", Options{}).ids("text"); got != "a.xlsx Costs\n\n1\n\n"+tt.want {
+			t.Errorf("%s: got %q, want %q", name, got, tt.want)
+		}
+	}
+}
+
+// Formulas beside each other are words of their own.
+func TestFormulasBesideEachOther(t *testing.T) {
+	m := func(s string) string { return "<m:oMath><m:r><m:t>" + s + "</m:t></m:r></m:oMath>" }
+	w := func(s string) string { return `<w:r><w:t xml:space="preserve">` + s + `</w:t></w:r>` }
+	for _, tt := range []struct{ in, want string }{
+		{m("a=b") + m("c=d"), "a=b c=d"}, {m("a") + "\n" + m("b") + m("c"), "a b c"}, {"<m:oMathPara>" + m("a") + m("b") + "</m:oMathPara>", "a b"},
+		{w("x") + m("a") + w("y"), "xay"}, {m("a") + w(" and ") + m("b"), "a and b"}, {m("a") + "</w:p><w:p>" + m("b") + w("c"), "bc"}, {m("a") + w("") + m("b"), "a b"},
+	} {
+		b := docxOf(t, "word/document.xml", docxHead+"<w:p>"+tt.in+"</w:p>"+docxTail)
+		if got := readBytes(t, b, "a.docx", Options{}).ids("text"); strings.ReplaceAll(got, "\n\n", "\n") != "a.docx "+tt.want {
+			t.Errorf("%s: got %q, want %q", tt.in, got, tt.want)
+		}
+	}
+}
+
 func TestFormulas(t *testing.T) {
 	e := func(name, in string) string { return "<m:" + name + ">" + in + "</m:" + name + ">" }
 	r := func(s string) string { return e("r", e("t", s)) }

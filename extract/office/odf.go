@@ -3,6 +3,8 @@ package office
 import (
 	"cmp"
 	"encoding/xml"
+	"maps"
+	"slices"
 	"strings"
 
 	"example.com/searchd/extract/content"
@@ -21,6 +23,7 @@ func ODF(x *content.File, b []byte) (content.Content, error) {
 		return content.Content{}, x.Reject("a ZIP archive without the text of %s", x.Noun)
 	}
 	w := newODFWriter(&r.out)
+	w.objects = r.odfObjects()
 	r.read("content.xml", w.token)
 	w.out.Block()
 	w.out.Begin(content.Block{})
@@ -31,6 +34,69 @@ func ODF(x *content.File, b []byte) (content.Content, error) {
 		c.Title = content.OwnTitle(c.Text)
 	}
 	return c, err
+}
+
+// odfObjects returns the texts of charts and formulas, which are documents inside the document, by
+// their names. Those of charts in spreadsheets are without values, which are those of cells.
+func (r *archive) odfObjects() map[string]string {
+	objects := map[string]string{}
+	kind, _ := r.member("mimetype")
+	for _, name := range slices.Sorted(maps.Keys(r.members)) {
+		object, ok := strings.CutSuffix(name, "/content.xml")
+		if !ok || len(objects) == maxMembers {
+			continue
+		}
+		w := newODFWriter(new(content.Builder))
+		if strings.HasSuffix(string(kind), "spreadsheet") {
+			w.skip = map[string]bool{"table:table": true}
+		}
+		var math []string // operands and operators of a formula
+		inMath := false
+		r.read(name, func(t xml.Token) {
+			switch t := t.(type) {
+			case xml.StartElement:
+				inMath = mathTexts[t.Name.Local]
+			case xml.EndElement:
+				inMath = false
+			case xml.CharData:
+				if s := strings.Map(visible, strings.TrimSpace(string(t))); inMath && s != "" {
+					math = append(math, s)
+				}
+			}
+			w.token(t)
+		})
+		objects[object] = cmp.Or(strings.Join(math, " "), strings.TrimSpace(w.out.String()))
+	}
+	return objects
+}
+
+// mathTexts are the elements of MathML with text that is shown.
+var mathTexts = map[string]bool{"mi": true, "mn": true, "mo": true, "mtext": true, "ms": true}
+
+// object writes the chart or formula that an element of the text refers to.
+func (w *odfWriter) object(name string) {
+	text := w.objects[partName("", name)]
+	switch {
+	case text == "":
+	case strings.Contains(text, "\n") && w.table.depth == 0:
+		w.charts = append(w.charts, text)
+	default:
+		w.out.Inline(" " + text + " ")
+	}
+}
+
+// flush writes the charts of a paragraph or a slide behind it.
+func (w *odfWriter) flush() {
+	for _, text := range w.charts {
+		w.out.Block()
+		w.out.Begin(content.Block{})
+		for line := range strings.SplitSeq(text, "\n") {
+			w.out.Line()
+			w.out.Inline(line)
+		}
+		w.out.Block()
+	}
+	w.charts = nil
 }
 
 // odfMargins writes headers and footers, which are in the styles.
@@ -80,6 +146,8 @@ type odfWriter struct {
 	picture        bool            // inside what stands for a picture
 	value          string          // of a cell, as it is shown where it has no text
 	cell           int             // length of the text where the cell begins
+	objects        map[string]string
+	charts         []string // of the paragraph
 }
 
 // odfChanges holds the text that tracked changes deleted.
@@ -211,6 +279,8 @@ func (w *odfWriter) start(name string, t xml.StartElement) {
 	case "svg:title", "svg:desc":
 		w.picture = true
 		w.out.Inline(" ")
+	case "draw:object":
+		w.object(content.Attr(t, "href"))
 	case "draw:page":
 		w.out.Block()
 		w.out.Page++
@@ -256,12 +326,17 @@ func (w *odfWriter) end(name string) {
 	case "text:p", "text:h":
 		if w.paragraphs = max(0, w.paragraphs-1); w.paragraphs == 0 {
 			w.to = nil
+			w.flush()
 		} else {
 			w.out.Inline(" ")
 		}
 	case "svg:title", "svg:desc":
 		w.picture = false
 		w.out.Inline(" ")
+	case "draw:frame":
+		if w.paragraphs == 0 {
+			w.flush()
+		}
 	case "table:table-cell":
 		if w.value != "" && w.out.Len() == w.cell { // as some programs write it
 			w.out.Inline(w.value)

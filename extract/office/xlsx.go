@@ -52,18 +52,19 @@ func XLSX(x *content.File, b []byte) (content.Content, error) {
 // beside writes comments, texts of boxes, alternative texts, and titles of charts, whose values are
 // those of cells.
 func (r *archive) beside(sheet string) {
-	parts := r.parts(sheet, "threadedComment", "comments", "drawing")
-	threads := len(parts) > 0 && parts[0].kind == "threadedComment"
-	for _, p := range parts {
-		if p.kind == "comments" && threads { // for older programs
-			continue
-		}
-		inText := false
+	threads := map[string]bool{} // cells with a thread, which has a comment for older programs
+	for _, p := range r.parts(sheet, "threadedComment", "comments", "drawing") {
+		inText, repeated := false, false
 		r.read(p.target, func(t xml.Token) {
 			switch t := t.(type) {
 			case xml.StartElement:
 				switch t.Name.Local {
 				case "comment", "threadedComment":
+					cell := content.Attr(t, "ref")
+					if repeated = t.Name.Local == "comment" && threads[cell]; repeated {
+						return
+					}
+					threads[cell] = threads[cell] || t.Name.Local == "threadedComment"
 					r.out.Block()
 					r.out.Prefix = by("Comment", "")
 				case "cNvPr":
@@ -74,7 +75,7 @@ func (r *archive) beside(sheet string) {
 				case "sp":
 					r.out.Block()
 				}
-				inText = t.Name.Local == "t" || t.Name.Local == "text"
+				inText = !repeated && (t.Name.Local == "t" || t.Name.Local == "text")
 			case xml.EndElement:
 				if inText = false; t.Name.Local == "p" {
 					r.out.Line()

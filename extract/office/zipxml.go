@@ -186,6 +186,7 @@ type elements struct {
 	depth    int         // of elements of that name
 	formula  treeBuilder // of the formula that is open
 	inMath   int         // depth of elements in it; 0: none is open
+	behind   bool        // a formula is right before
 }
 
 func (e *elements) name(n xml.Name) string {
@@ -204,6 +205,7 @@ func (e *elements) token(t xml.Token) {
 		case xml.EndElement:
 			if e.inMath--; e.inMath == 0 {
 				e.math(formula(e.formula.root().nodes[0]))
+				e.behind = true
 			}
 		}
 		return
@@ -219,9 +221,13 @@ func (e *elements) token(t xml.Token) {
 			e.depth++
 		case e.skipping != "":
 		case e.math != nil && t.Name.Local == "oMath" && t.Name.Space != "":
+			if e.behind { // they are apart, too
+				e.math(" ")
+			}
 			e.formula, e.inMath = treeBuilder{}, 1
 			e.formula.token(t)
 		default:
+			e.behind = e.behind && t.Name.Local != "p"
 			e.start(name, t)
 		}
 	case xml.EndElement:
@@ -235,6 +241,7 @@ func (e *elements) token(t xml.Token) {
 		}
 	case xml.CharData:
 		if e.skipping == "" {
+			e.behind = e.behind && len(bytes.TrimSpace(t)) == 0
 			e.text(string(t))
 		}
 	}
