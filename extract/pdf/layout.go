@@ -79,6 +79,7 @@ type word struct {
 	size      float64
 	turn      int
 	raised    bool // a mark such as that of a footnote
+	lowered   bool // an index
 	joined    bool // to the word before it, without a space
 	apart     bool // by a space that is not drawn
 }
@@ -123,6 +124,7 @@ func (p *piece) takes(w *word) bool {
 	}
 	w.joined = w.joined || small && gap < 0.1*size
 	w.raised = w.size < 0.85*p.size && dy > 0.12*p.size
+	w.lowered = w.size < 0.85*p.size && dy < -0.1*p.size
 	return true
 }
 
@@ -184,7 +186,7 @@ func words(chars []char) []*word {
 			size := max(last.size, c.size)
 			dx, dy := c.x0-last.x0, c.y-last.y
 			switch gap := c.x0 - last.x1; {
-			case c.r == last.r && (dx != 0 || dy != 0) && math.Abs(dx) < 0.15*size && math.Abs(dy) < 0.15*size: // drawn twice, to look bold
+			case c.r == last.r && (dx != 0 || dy != 0) && math.Abs(dx) < min(0.15*size, (c.x1-c.x0)/2) && math.Abs(dy) < 0.15*size: // drawn twice, to look bold
 				continue
 			case c.turn != last.turn, math.Abs(dy) > 0.7*size && !(ideographic(c.r) && ideographic(last.r) && dy < 0 && math.Abs(dx) < size/2):
 				w = nil
@@ -223,7 +225,8 @@ func spaced(chars []char, k int) bool {
 	return gap < maxSpread*chars[k].size && (alike(k-1) || alike(k+1))
 }
 
-// unspaced joins single letters with equal gaps.
+// unspaced joins single letters with equal gaps, unless they are so few different ones that they
+// are no word, but a row of marks.
 func unspaced(words []*word) []*word {
 	single := func(w *word) bool { return utf8.RuneCountInString(w.text.String()) == 1 }
 	var out []*word
@@ -234,12 +237,19 @@ func unspaced(words []*word) []*word {
 			n++
 		}
 		w := words[k]
-		if n-k > 2 {
+		different := map[string]bool{}
+		for _, next := range words[k:n] {
+			different[next.text.String()] = true
+		}
+		if n-k > 2 && 2*len(different) >= n-k {
 			for _, next := range words[k+1 : n] {
 				w.text.WriteString(next.text.String())
 				w.x1 = max(w.x1, next.x1)
 			}
 			k = n
+		} else if n-k > 2 {
+			out = append(out, words[k:n-1]...)
+			w, k = words[n-1], n
 		} else {
 			k++
 		}
@@ -444,7 +454,7 @@ func (w *writer) line(line []*piece) {
 }
 
 // write writes the words of the piece. Raised marks are separated from their words, exponents by a
-// circumflex, except in 1st, Mme and units such as m².
+// circumflex, except in 1st, Mme and units such as m²; indexes that are words by an underscore.
 func (p *piece) write(b *strings.Builder) {
 	var before string
 	afterMark := false
@@ -461,6 +471,8 @@ func (p *piece) write(b *strings.Builder) {
 			b.WriteByte('^')
 		case isMark, afterMark:
 			b.WriteByte(' ')
+		case w.lowered && !mark(s):
+			b.WriteByte('_')
 		}
 		b.WriteString(s)
 		before, afterMark = s, isMark

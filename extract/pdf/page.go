@@ -80,7 +80,8 @@ func (i *instance) chars(ctx context.Context, page uint64) (chars []char, column
 		}
 		bottom = y0
 		if close := c.x0-last.x1 < minSpace*c.size; k > 0 && space == k-1 && (close || single) && c.turn == last.turn && math.Abs(c.y-last.y) < c.size/2 && !rightToLeft(r) {
-			if c.apart = i.quick("FPDFText_IsGenerated", text, uint64(space)) == 1; c.apart && close {
+			sameFont := math.Abs(c.height-last.height) <= 1e-3*c.height
+			if c.apart = i.quick("FPDFText_IsGenerated", text, uint64(space)) == 1; c.apart && close && sameFont {
 				chars = chars[:len(chars)-1] // the letters are as close as those of a word
 			}
 		}
@@ -123,7 +124,10 @@ const code = "\x00"
 // without a mapping for characters.
 func (i *instance) meaning(r rune, text, at uint64) string {
 	if i.quick("FPDFText_HasUnicodeMapError", text, at) != 1 {
-		if r < ' ' {
+		switch {
+		case unicode.IsSpace(r): // of the end of a line, as macOS writes it
+			return " "
+		case r < ' ':
 			return string(unknownChar)
 		}
 		return ""

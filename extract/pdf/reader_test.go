@@ -90,6 +90,9 @@ func TestFonts(t *testing.T) {
 	differences := func(s string) string { return "/Encoding << /Differences [65 " + s + "] >>" }
 	for name, tt := range map[string]struct{ font, show, want string }{
 		"ToUnicode before Encoding": {"/Encoding /WinAnsiEncoding /ToUnicode 6 0 R", "(ABC)", "Чł€"},
+		"a glyph of a line end":     {"/Encoding /WinAnsiEncoding /ToUnicode 6 0 R", "(ABD)", "Чł"},
+		"glyphs of white space":     {"/Encoding /WinAnsiEncoding /ToUnicode 6 0 R", "(ADBECFA)", "Ч ł € Ч"},
+		"unknown controls":          {"/Encoding /WinAnsiEncoding /ToUnicode 6 0 R", "(AGB)", "Ч\uFFFDł"},
 		"names of the glyph list":   {differences("/Ccaron /lslash /Euro /oe /Zhecyrillic"), "(ABCDE)", "Čł€œЖ"},
 		"uni and u names":           {differences("/uni010C /u20AC /uni00410042"), "(ABC)", "Č€AB"},
 		"ligatures":                 {differences("/f_f_i /T_h /f_i.alt /fi"), "(ABCD)", "ffiThfifi"},
@@ -99,16 +102,16 @@ func TestFonts(t *testing.T) {
 		"none":                      {"", "(plain)", "plain"},
 		"unknown names":             {differences("/g1 /g2"), "(CACBC)", "C\uFFFDC\uFFFDC"},
 	} {
-		font := "<< /Type /Font /Subtype /Type1 /BaseFont /ABCDEF+Strange /FirstChar 65 /LastChar 69 /Widths [500 500 500 500 500] " + tt.font + " >>"
+		font := "<< /Type /Font /Subtype /Type1 /BaseFont /ABCDEF+Strange /FirstChar 65 /LastChar 71 /Widths [500 500 500 500 500 500 500] " + tt.font + " >>"
 		in := file(root, "<< /Type /Pages /Count 1 /Kids [3 0 R] >>",
 			"<< /Type /Page /Parent 2 0 R /Resources << /Font << /F1 5 0 R >> >> /Contents 4 0 R >>",
 			stream("", "BT /F1 9 Tf "+tt.show+" Tj ET"), font,
-			stream("", "/CIDInit /ProcSet findresource begin begincmap 1 begincodespacerange <00> <FF> endcodespacerange 3 beginbfchar <41> <0427> <42> <0142> <43> <20AC> endbfchar endcmap"))
+			stream("", "/CIDInit /ProcSet findresource begin begincmap 1 begincodespacerange <00> <FF> endcodespacerange 7 beginbfchar <41> <0427> <42> <0142> <43> <20AC> <44> <000A> <45> <0009> <46> <000D> <47> <0007> endbfchar endcmap"))
 		got, err := shared.Read(context.Background(), in)
 		if err != nil || got.Text != tt.want {
 			t.Errorf("%s: %q, %v, want %q", name, got.Text, err, tt.want)
 		}
-		if strange := name == "unknown names"; strange != strings.Contains(got.Warning, "do not say which characters") {
+		if strange := strings.HasPrefix(name, "unknown"); strange != strings.Contains(got.Warning, "do not say which characters") {
 			t.Errorf("%s: warning %q", name, got.Warning)
 		}
 	}
@@ -154,6 +157,9 @@ func TestLayout(t *testing.T) {
 		"footnote marks":               {stream("", "BT /F1 10 Tf 50 700 Td (climate) Tj /F1 6 Tf 4 Ts (1) Tj /F1 10 Tf 0 Ts ( report) Tj /F1 6 Tf 4 Ts (a,b) Tj /F1 10 Tf 0 Ts (.) Tj 0 -30 Td /F1 6 Tf 4 Ts (1) Tj /F1 10 Tf 0 Ts (See) Tj ET"), "climate 1 report a,b .\n\n1 See"},
 		"exponents":                    {stream("", "BT /F1 10 Tf 50 700 Td (10) Tj /F1 6 Tf 4 Ts (6) Tj /F1 10 Tf 0 Ts ( km) Tj /F1 6 Tf 4 Ts (2) Tj /F1 10 Tf 0 Ts ( x) Tj /F1 6 Tf 4 Ts (n) Tj ET"), "10^6 km2 xn"},
 		"indexes and ordinals":         {stream("", "BT /F1 10 Tf 50 700 Td (H) Tj /F1 6 Tf -2 Ts (2) Tj /F1 10 Tf 0 Ts (O on the 1) Tj /F1 6 Tf 4 Ts (st) Tj ET"), "H2O on the 1st"},
+		"an index that is a word":      {stream("", "BT /F1 10 Tf 50 700 Td (Z) Tj /F1 6 Tf -2 Ts (gas) Tj /F1 10 Tf 0 Ts ( and T) Tj /F1 6 Tf -2 Ts (i) Tj /F1 10 Tf 0 Ts ( of v) Tj /F1 6 Tf -2 Ts (max) Tj ET"), "Z_gas and Ti of v_max"},
+		"a row of marks":               {stream("", "BT /F1 10 Tf 50 700 Td (C) Tj 10 0 Td (C) Tj 10 0 Td (D) Tj 10 0 Td (D) Tj 10 0 Td (C) Tj ET"), "C C D D C"},
+		"thin letters":                 {stream("", "BT /F1 10 Tf 10 Tz 50 700 Td (willll) Tj ET"), "willll"},
 		"drawn twice to look bold":     {stream("", "BT /F1 10 Tf 50 700 Td (bold) Tj 0.3 0 Td (bold) Tj ET"), "bold"},
 		"turned":                       {stream("", "BT /F1 10 Tf 0 1 -1 0 50 100 Tm (upwards we go) Tj 0 1 -1 0 62 100 Tm (to the top) Tj ET"), "upwards we go\nto the top"},
 		"a note at the side, turned":   {stream("", "BT /F1 10 Tf 50 700 Td (one) Tj 0 -12 Td (two) Tj 0 -1 1 0 500 500 Tm (downwards) Tj ET"), "one\ntwo\n\ndownwards"},
