@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"example.com/searchd/access"
+	"example.com/searchd/api/meilisearch"
 	"example.com/searchd/index/filter"
 )
 
@@ -28,6 +29,12 @@ var tenantRoutes = map[string]bool{
 	"POST /v1/collections/{collection}/similar":      true,
 	"GET /v1/collections/{collection}/explain/{id}":  true,
 	"POST /v1/collections/{collection}/explain/{id}": true,
+
+	"POST /multi-search":                      true,
+	"GET /indexes/{collection}/search":        true,
+	"POST /indexes/{collection}/search":       true,
+	"POST /indexes/{collection}/facet-search": true,
+	"POST /indexes/{collection}/similar":      true,
 }
 
 // within returns the documents of a collection that the caller may see, nil for all: the filter of
@@ -41,7 +48,10 @@ func (c caller) within(collection string) (filter.Expr, error) {
 		return nil, c.mayUse(collection)
 	}
 	if f.Meilisearch != nil {
-		return nil, badKey(fmt.Errorf("%w: searchRules: got a filter, allowed: none here; use key, collections and filter", access.ErrTenant))
+		var err error
+		if f.Text, err = meilisearch.Filter(f.Meilisearch); err != nil {
+			return nil, badKey(fmt.Errorf("%w: searchRules: %w", access.ErrTenant, err))
+		}
 	}
 	if f.Text == "" {
 		return nil, nil

@@ -27,7 +27,7 @@ func (s *Server) cors() echo.MiddlewareFunc {
 	return middleware.CORSWithConfig(middleware.CORSConfig{
 		AllowOrigins:  s.o.CORSOrigins,
 		AllowMethods:  []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"},
-		AllowHeaders:  []string{"Authorization", "X-Api-Key", "Api-Key", "Content-Type", "Content-Encoding", "If-Match", "If-None-Match", "Idempotency-Key", "X-Request-ID", "Mcp-Protocol-Version", "Mcp-Method", "Mcp-Name"},
+		AllowHeaders:  []string{"Authorization", "X-Api-Key", "Api-Key", "Content-Type", "Content-Encoding", "If-Match", "If-None-Match", "Idempotency-Key", "X-Request-ID", "Mcp-Protocol-Version", "Mcp-Method", "Mcp-Name", "X-Meilisearch-Client"},
 		ExposeHeaders: []string{"ETag", "Location", "Retry-After", "Idempotent-Replayed", "WWW-Authenticate", "X-Request-ID", "X-Compute-Tokens", "X-Truncated-Inputs"},
 		MaxAge:        600,
 	})

@@ -257,6 +257,9 @@ func (s *Server) writeError(err error, c echo.Context) {
 	case teiPaths[path]:
 		writeTEIError(w, p)
 		return
+	case s.meiliPaths[path]:
+		writeMeiliError(w, r, err, p)
+		return
 	case path == "/v1/rerank", path == "/v2/rerank":
 		p.Message = p.message()
 	case f.is == errNoRoute || f.is == errMethod: // a client may look for a route that only the server it was made for has

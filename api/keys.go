@@ -49,9 +49,18 @@ func (s *Server) createKey(w http.ResponseWriter, r *http.Request) error {
 	if err := decodeBody(r, false, &spec); err != nil {
 		return keyError(err)
 	}
+	key, token, err := s.makeKey(r, spec)
+	if err != nil {
+		return err
+	}
+	return writeCreated(w, true, "/v1/keys/"+url.PathEscape(key.ID), keyAnswer{key, token})
+}
+
+// makeKey creates a key with no more rights than the sender of a request has.
+func (s *Server) makeKey(r *http.Request, spec access.Spec) (key access.Key, token string, err error) {
 	who := callerOf(r.Context())
 	if who.key == nil && !spec.Scopes.Has(access.KeysAdmin) {
-		return &search.FieldError{Field: "scopes", Value: spec.Scopes, Allowed: "scopes with keys:admin for the first key, since from then on keys cannot be made without one"}
+		return key, "", &search.FieldError{Field: "scopes", Value: spec.Scopes, Allowed: "scopes with keys:admin for the first key, since from then on keys cannot be made without one"}
 	}
 	if who.key != nil {
 		who.key.Limit(&spec)
@@ -60,15 +69,15 @@ func (s *Server) createKey(w http.ResponseWriter, r *http.Request) error {
 			asked.Collections = []string{"*"}
 		}
 		if err := who.key.Covers(asked); err != nil {
-			return keyError(err)
+			return key, "", keyError(err)
 		}
 	}
-	key, token, err := s.o.Keys.CreateBy(r.Context(), who.key, spec)
+	key, token, err = s.o.Keys.CreateBy(r.Context(), who.key, spec)
 	if err != nil {
-		return keyError(err)
+		return key, "", keyError(err)
 	}
 	s.log.Info("key made", "id", key.ID, "name", key.Name, "scopes", key.Scopes.String(), "by", who.id(), "request_id", requestID(r.Context()))
-	return writeCreated(w, true, "/v1/keys/"+url.PathEscape(key.ID), keyAnswer{key, token})
+	return key, token, nil
 }
 
 // visibleKey returns the key in the path. One that the caller may not see does not exist for it.

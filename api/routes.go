@@ -59,7 +59,7 @@ func (s *Server) routes() []route {
 		toSearch, toRead, toWrite = access.Search, access.DocumentsRead, access.DocumentsWrite
 		toManage, toGrant, any    = access.CollectionsAdmin, access.KeysAdmin, access.All
 	)
-	return []route{
+	return append(s.meiliRoutes(), []route{
 		{"GET", "/v1/collections", any, value(s.listCollections), 0, nil, quick},
 		{"POST", "/v1/collections", toManage, s.createCollection, small, s.writes, write},
 		{"GET", "/v1/collections/{collection}", any, value(s.collection), 0, nil, quick},
@@ -137,7 +137,7 @@ func (s *Server) routes() []route {
 		{"GET", "/docs", open, s.docs, 0, nil, quick},
 		{"GET", "/", open, s.page, 0, nil, quick},
 		{"GET", "/ui/{file}", open, s.page, 0, nil, quick},
-	}
+	}...)
 }
 
 // queried are the routes that read the query string and check it themselves.

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"example.com/searchd/access"
+	"example.com/searchd/api/meilisearch"
 	"example.com/searchd/extract"
 	"example.com/searchd/mcp"
 )
@@ -23,13 +24,14 @@ import (
 // field means its default.
 type Options struct {
 	Engine       Engine
-	Inference    Inference       // required, as Engine is
-	Logger       *slog.Logger    // default: slog.Default()
-	Version      string          // shown by /info; default "dev"
-	Revision     string          // of the source, shown by /info; default: none
-	Keys         *access.Keyring // who may do what; default: everybody may do everything
-	TLS          *tls.Config     // speaks TLS with it; default: plain HTTP
-	AllowedHosts []string        // names that a Host header may hold besides those of loopback; with names given, or when bound to loopback, others get 403
+	Inference    Inference         // required, as Engine is
+	Logger       *slog.Logger      // default: slog.Default()
+	Version      string            // shown by /info; default "dev"
+	Revision     string            // of the source, shown by /info; default: none
+	Meilisearch  meilisearch.Vault // answers the clients of Meilisearch and keeps their settings there; default: their routes do not exist
+	Keys         *access.Keyring   // who may do what; default: everybody may do everything
+	TLS          *tls.Config       // speaks TLS with it; default: plain HTTP
+	AllowedHosts []string          // names that a Host header may hold besides those of loopback; with names given, or when bound to loopback, others get 403
 
 	PDF func(ctx context.Context, b []byte) (extract.PDFText, error) // reads a PDF, see package extract/pdf; default: imports take none
 
@@ -134,10 +136,14 @@ type Server struct {
 
 	searches, writes, embeds, tokens, imports, pdfs *gate
 
-	limits   *limits
-	limited  atomic.Int64 // requests refused by a rate limit
-	answers  *idempotency
-	mcps     *mcp.Server
+	limits  *limits
+	limited atomic.Int64 // requests refused by a rate limit
+	answers *idempotency
+	mcps    *mcp.Server
+	meili   *meilisearch.Server // nil: off
+
+	meiliPaths map[string]bool // of echo
+
 	inFlight atomic.Int64 // bytes of bodies in memory
 
 	documents [64]*gate    // by a hash of their ids: those that are being put or patched
@@ -172,6 +178,12 @@ func New(o Options) (*Server, error) {
 	s.metrics = newMetrics(s)
 	s.answers = newIdempotency()
 	s.mcps = mcp.New(toolEngine{s}, o.Version)
+	if o.Meilisearch != nil {
+		s.meili, s.meiliPaths = meilisearch.New(o.Engine, o.Meilisearch, o.MaxItem), map[string]bool{}
+		for _, rt := range s.meiliRoutes() {
+			s.meiliPaths[expandPath(rt.path)] = true
+		}
+	}
 	s.handler, err = compress(s.router())
 	return s, err
 }

@@ -32,11 +32,17 @@ var secrets = []string{"zanzibar", "Zanzibar", "nocturne", "tenant-b", "4711"}
 
 func newTenants(t *testing.T) tenants {
 	t.Helper()
+	return newTenantsWith(t, Options{})
+}
+
+func newTenantsWith(t *testing.T, o Options) tenants {
+	t.Helper()
 	ring, err := access.Open(&apitest.Vault{}, access.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := overEngine(t, Options{Keys: ring})
+	o.Keys = ring
+	f := overEngine(t, o)
 	own := []string{
 		`{"id":"a1","tenant":"tenant-a","kind":"x","title":"Pancakes","text":"How to flip pancakes in a pan, zebra."}`,
 		`{"id":"a2","tenant":"tenant-a","kind":"x","title":"Bread","text":"Let the dough of the bread rise twice."}`,
@@ -59,8 +65,17 @@ func newTenants(t *testing.T) tenants {
 
 // token signs a token with claims beside the key and an end.
 func (f tenants) token(claims string) string {
+	return f.sign(fmt.Sprintf(`{"key":%q,"exp":%d%s}`, f.id, time.Now().Add(time.Hour).Unix(), claims))
+}
+
+// meiliToken signs a token of Meilisearch with rules.
+func (f tenants) meiliToken(rules string) string {
+	return f.sign(fmt.Sprintf(`{"apiKeyUid":%q,"exp":%d,"searchRules":%s}`, access.UUID(f.id), time.Now().Add(time.Hour).Unix(), rules))
+}
+
+func (f tenants) sign(claims string) string {
 	part := base64.RawURLEncoding.EncodeToString
-	signed := part([]byte(`{"alg":"HS256","typ":"JWT"}`)) + "." + part(fmt.Appendf(nil, `{"key":%q,"exp":%d%s}`, f.id, time.Now().Add(time.Hour).Unix(), claims))
+	signed := part([]byte(`{"alg":"HS256","typ":"JWT"}`)) + "." + part([]byte(claims))
 	mac := hmac.New(sha256.New, []byte(f.secret))
 	mac.Write([]byte(signed))
 	return signed + "." + part(mac.Sum(nil))
@@ -226,6 +241,9 @@ func TestTenantTokensOnEveryRoute(t *testing.T) {
 	}
 	for name := range tenantRoutes {
 		method, path, _ := strings.Cut(name, " ")
+		if !strings.HasPrefix(path, "/v1/") {
+			continue // of Meilisearch, see TestMeilisearchScopes
+		}
 		if item := doc.doc.Paths.Find(path); item == nil || item.GetOperation(method) == nil {
 			t.Errorf("%s: tenants may use it, and openapi.yaml has no such operation", name)
 		}

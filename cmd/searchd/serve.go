@@ -43,6 +43,7 @@ type serveFlags struct {
 	hosts                    []string
 	maxConns, maxCollections int
 	grace                    time.Duration
+	meilisearch              bool
 }
 
 func newServeCommand() *cobra.Command {
@@ -73,6 +74,7 @@ func (f *serveFlags) add(cmd *cobra.Command) {
 	cmd.Flags().IntVar(&f.maxConns, "max-conns", 512, "limit on open connections; beyond it idle ones are closed")
 	cmd.Flags().IntVar(&f.maxCollections, "max-collections", search.DefaultMaxCollections, "limit on the number of collections; lower where a process may have few open files")
 	cmd.Flags().DurationVar(&f.grace, "drain-grace", 0, "how long requests are still served, with 503 on /readyz, before the server stops (default 5s, on loopback 0s)")
+	cmd.Flags().BoolVar(&f.meilisearch, "meilisearch", false, "serve the clients of Meilisearch, too: /indexes, /multi-search, /tasks, /keys and so on")
 	cmd.Flags().StringVar(&f.logFormat, "log-format", "text", "log lines on standard error: text or json")
 	settings.Choices(cmd, "log-format", "text", "json")
 }
@@ -235,6 +237,9 @@ func (f *serveFlags) serveFolder(ctx context.Context, addr net.Addr, front *api.
 		}
 	}
 	o.Engine, o.Inference = e, e.Inference()
+	if f.meilisearch {
+		o.Meilisearch = e.Vault()
+	}
 	s, err := api.New(o)
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Runs the published clients of OpenAI (Node and Go), Cohere (Node) and the Model Context Protocol (Node), unchanged, against a searchd of its own.
-# Needs Go, and node with npm; where they are missing it says so, and fails in CI. package.json and go.mod name the versions.
+# Runs the published clients of OpenAI (Node and Go), Cohere (Node), the Model Context Protocol (Node) and Meilisearch (Node, InstantSearch, Python),
+# unchanged, against a searchd of its own. Needs Go, node with npm and python3 with venv; where they are missing it says so, and fails in CI.
+# package.json, go.mod and requirements.txt name the versions.
 set -euo pipefail
 cd "$(dirname "$0")"
 here=$PWD root=$PWD/../..
@@ -9,7 +10,7 @@ trap 'kill "${server:-}" 2>/dev/null || true; wait 2>/dev/null || true; rm -rf "
 
 (cd "$root" && go build -o "$dir/" ./cmd/searchd)
 port=$((20000 + RANDOM % 20000))
-"$dir/searchd" serve --data "$dir/data" --addr "127.0.0.1:$port" --reranker "$root/encoder/testdata/cross-xlmr" >"$dir/log" 2>&1 &
+"$dir/searchd" serve --data "$dir/data" --addr "127.0.0.1:$port" --meilisearch --reranker "$root/encoder/testdata/cross-xlmr" >"$dir/log" 2>&1 &
 server=$!
 export SEARCHD_URL=http://127.0.0.1:$port
 for _ in $(seq 300); do curl -fs "$SEARCHD_URL/readyz" >/dev/null && break; sleep 0.1; done
@@ -20,9 +21,16 @@ go test -count=1 .
 if ! command -v node >/dev/null || ! command -v npm >/dev/null; then
   echo "node or npm is missing: the clients of Node were not run"
   [ "${CI:-}" != true ] || exit 1
+else
+  cp "$here"/package.json "$here"/*.mjs "$dir"
+  (cd "$dir" && npm install --no-audit --no-fund --no-update-notifier --ignore-scripts --loglevel=error && node --test)
+fi
+
+# The last one: its last test makes a key, and from then on every request needs one.
+if ! python3 -m venv "$dir/venv" 2>/dev/null; then
+  echo "python3 or its venv is missing: the clients of Python were not run"
+  [ "${CI:-}" != true ] || exit 1
   exit 0
 fi
-cp "$here"/package.json "$here"/*.mjs "$dir"
-cd "$dir"
-npm install --no-audit --no-fund --no-update-notifier --ignore-scripts --loglevel=error
-node --test
+"$dir/venv/bin/pip" install -q --disable-pip-version-check -r "$here/requirements.txt"
+"$dir/venv/bin/python" "$here/meilisearch_test.py"
