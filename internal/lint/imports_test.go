@@ -65,6 +65,7 @@ var owners = []struct {
 	module, owner, why string
 }{
 	{"go.etcd.io/bbolt", "store", "bbolt is the only source of truth and its rules (open safely, copy what leaves a transaction) are kept in one place"},
+	{"github.com/nats-io", "search/cluster", "the log, the catalogue and the calls between nodes are kept in one place, so that the rest of the engine does not know whether it runs in a cluster"},
 	{"github.com/labstack/echo", "api", "handlers are thin, so that the web framework can be changed"},
 	{"github.com/modelcontextprotocol", "mcp", "the protocol changes from year to year; nobody else sees its types"},
 	{"github.com/klippa-app/go-pdfium", "extract/pdf", "PDFium is started once, in one place, with limits"},

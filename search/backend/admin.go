@@ -20,13 +20,15 @@ type Admin interface {
 	// SetValues sets small values of the whole backend in one transaction, for the engine's own
 	// use; nil removes a key.
 	SetValues(ctx context.Context, values map[string][]byte) error
-	// Changes reads the change log of a collection, and keeps it from being trimmed.
+	// Changes reads the change log of a collection, and keeps it from being trimmed. A backend
+	// without one returns errors.ErrUnsupported.
 	Changes(ctx context.Context, r ChangesRequest) (ChangesResponse, error)
 	// Stats returns the gauges of the backend, and of a collection's indexes.
 	Stats(ctx context.Context, r StatsRequest) (StatsResponse, error)
 	// Check compares what is stored with what is indexed.
 	Check(ctx context.Context, r CheckRequest) (CheckResponse, error)
-	// Backup writes everything that a restore needs and returns the bytes written.
+	// Backup writes everything that a restore needs and returns the bytes written, or
+	// errors.ErrUnsupported.
 	Backup(ctx context.Context, w io.Writer) (int64, error)
 	io.Closer
 }

@@ -143,8 +143,11 @@ type VectorsResponse struct {
 	Sample  []PassageVector // without a Vector
 }
 
-// Spread is the mean and the standard deviation of a query's cosines with a collection.
-type Spread struct{ Mean, Deviation float64 }
+// Spread is the mean and the standard deviation of a query's cosines with a sample of a collection.
+type Spread struct {
+	Mean, Deviation float64
+	Passages        int // of the sample
+}
 
 // PassageRef names a passage by its document and its place in it.
 type PassageRef struct {
@@ -180,6 +183,7 @@ type AggregateRequest struct {
 type AggregateResponse struct {
 	Facets  []FacetCounts
 	Order   []Ref
+	Keys    [][]string // of the documents of Order, by sort key, see keyword.CompareOrderKeys
 	Missing FieldNames // those of Fields that no document has
 	Partial bool       // the index is being filled: documents may have fields of Missing after all
 }
@@ -215,6 +219,8 @@ type Order struct {
 	Limit  int
 	Words  *Words          // the score is their BM25
 	Scores map[Ref]float64 // without Words: the score, 0 where it is missing
+
+	WithKeys bool // return what the documents are ordered by, so that the orders of several backends can be merged
 }
 
 // SortKey is one key of an order; an empty Field is the score.

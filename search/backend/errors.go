@@ -15,6 +15,7 @@ var (
 	ErrClosed             = errors.New("data folder closed")
 	ErrNoSpace            = errors.New("no space left")
 	ErrInvalid            = errors.New("invalid request")
+	ErrUnavailable        = errors.New("part of the cluster unavailable") // of which the message names
 	ErrDamaged            = errors.New("collection damaged")              // a stored value that is needed cannot be read
 	ErrStatistics         = errors.New("statistics do not fit the query") // they are not complete, or of another query
 )

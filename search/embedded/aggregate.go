@@ -21,7 +21,7 @@ func (b *Backend) Aggregate(ctx context.Context, r backend.AggregateRequest) (ou
 		}
 	}
 	if r.Order != nil {
-		if out.Order, err = c.order(ctx, *r.Order, r.Selection); err != nil {
+		if out.Order, out.Keys, err = c.order(ctx, *r.Order, r.Selection); err != nil {
 			return out, err
 		}
 	}
@@ -63,8 +63,8 @@ func (c *collection) facets(ctx context.Context, facets []backend.Facet, set *ba
 	return out, nil
 }
 
-// order returns the first documents of a set in an order.
-func (c *collection) order(ctx context.Context, o backend.Order, set *backend.Selection) ([]backend.Ref, error) {
+// order returns the first documents of a set in an order, and what they are ordered by if asked.
+func (c *collection) order(ctx context.Context, o backend.Order, set *backend.Selection) ([]backend.Ref, [][]string, error) {
 	keys := make([]keyword.SortKey, len(o.Keys))
 	for i, k := range o.Keys {
 		keys[i] = keyword.SortKey(k)
@@ -82,9 +82,17 @@ func (c *collection) order(ctx context.Context, o backend.Order, set *backend.Se
 		return out, nil
 	}
 	nos, err := c.keyword.Order(ctx, keys, documentsOf(set), o.Limit, by)
+	var sorted [][]string
+	if err == nil && o.WithKeys {
+		var list []keyword.OrderKey
+		list, err = c.keyword.OrderKeys(ctx, keys, nos, by)
+		for _, k := range list {
+			sorted = append(sorted, k)
+		}
+	}
 	out := make([]backend.Ref, len(nos))
 	for i, no := range nos {
 		out[i] = refOf(no)
 	}
-	return out, queryError(err)
+	return out, sorted, queryError(err)
 }

@@ -62,7 +62,30 @@ func (c *collection) spread(q []float32) (backend.Spread, error) {
 	}
 	n := float64(s.Count)
 	squares := n*s.Deviation*s.Deviation + spreadPrior*spreadDeviation*spreadDeviation
-	return backend.Spread{Mean: 1 - s.Mean, Deviation: math.Sqrt(squares / (n + spreadPrior))}, nil
+	return backend.Spread{Mean: 1 - s.Mean, Deviation: math.Sqrt(squares / (n + spreadPrior)), Passages: s.Count}, nil
+}
+
+// MergeSpreads returns the spread of several samples together, where weights says how many passages
+// each stands for.
+func MergeSpreads(samples []backend.Spread, weights []int) (out backend.Spread) {
+	const prior = spreadPrior * spreadDeviation * spreadDeviation
+	var total, squares float64 // of the cosines
+	for i, s := range samples {
+		if s.Passages == 0 {
+			continue
+		}
+		n, w := float64(s.Passages), float64(weights[i])
+		variance := (s.Deviation*s.Deviation*(n+spreadPrior) - prior) / n
+		out.Mean, squares, total = out.Mean+w*s.Mean, squares+w*(variance+s.Mean*s.Mean), total+w
+		out.Passages += s.Passages
+	}
+	n := float64(out.Passages)
+	if n > 0 {
+		out.Mean /= total
+		squares = n * max(0, squares/total-out.Mean*out.Mean)
+	}
+	out.Deviation = math.Sqrt((squares + prior) / (n + spreadPrior))
+	return out
 }
 
 // moveTries is how often a search is repeated because documents got other slots while it ran. A

@@ -1,0 +1,425 @@
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"example.com/searchd/search/backend"
+)
+
+// statisticsTime is how long statistics of a query are used again: for its calls, and for the next
+// page. Writes of this node end it.
+const statisticsTime = time.Second
+
+// statisticsCache keeps the statistics of the last queries.
+type statisticsCache struct {
+	sync.Mutex
+	kept map[string]keptStatistics
+}
+
+type keptStatistics struct {
+	statistics *backend.Statistics
+	at         time.Time
+}
+
+// maxStatistics bounds the cache.
+const maxStatistics = 256
+
+// withStatistics returns q with the statistics of all partitions.
+func (n *Backend) withStatistics(ctx context.Context, c *collection, parts []partition, q *backend.Words) (*backend.Words, error) {
+	if q == nil || q.Statistics != nil || len(parts) == 1 {
+		return q, nil
+	}
+	out := *q
+	words := []any{c.ID, c.revision, q.Text, q.Exact}
+	for _, f := range q.Fields {
+		words = append(words, f.Name)
+	}
+	key, err := json.Marshal(words)
+	if err != nil {
+		return nil, err
+	}
+	s := &n.statistics
+	s.Lock()
+	kept, ok := s.kept[string(key)]
+	s.Unlock()
+	if ok && time.Since(kept.at) < statisticsTime {
+		out.Statistics = kept.statistics
+		return &out, nil
+	}
+	began := time.Now()
+	if out.Statistics, err = statistics(ctx, parts, c.Name, *q); err != nil {
+		return nil, err
+	}
+	s.Lock()
+	defer s.Unlock()
+	if len(s.kept) >= maxStatistics || s.kept == nil {
+		s.kept = map[string]keptStatistics{}
+	}
+	s.kept[string(key)] = keptStatistics{out.Statistics, began}
+	return &out, nil
+}
+
+// forgetStatistics ends the use of kept statistics.
+func (n *Backend) forgetStatistics() {
+	n.statistics.Lock()
+	defer n.statistics.Unlock()
+	n.statistics.kept = nil
+}
+
+// query runs f with the partitions of a collection and with the statistics of words, which may be
+// nil. Where these do not fit, as the settings were changed in between, they are asked for anew.
+func query[T any](ctx context.Context, n *Backend, name string, words *backend.Words, f func(parts []partition, words *backend.Words) (T, error)) (out T, err error) {
+	for again := false; ; again = true {
+		c, err := n.collection(ctx, name)
+		if err != nil {
+			return out, err
+		}
+		parts := n.partitions(c)
+		q, err := n.withStatistics(ctx, c, parts, words)
+		if err != nil {
+			return out, err
+		}
+		out, err = f(parts, q)
+		if again || !errors.Is(err, backend.ErrStatistics) {
+			return out, err
+		}
+		n.forgetStatistics()
+	}
+}
+
+// Open describes a collection.
+func (n *Backend) Open(ctx context.Context, r backend.OpenRequest) (out backend.OpenResponse, err error) {
+	c, err := n.collection(ctx, r.Collection)
+	if err != nil {
+		return out, err
+	}
+	parts := n.partitions(c)
+	if out.Collection, err = n.describe(ctx, c, parts); err != nil || r.Words == nil {
+		return out, err
+	}
+	out.Statistics, err = statistics(ctx, parts, r.Collection, *r.Words)
+	return out, err
+}
+
+// describe adds up what the partitions are.
+func (n *Backend) describe(ctx context.Context, c *collection, parts []partition) (backend.Collection, error) {
+	out := backend.Collection{Name: c.Name, Config: c.Config, Origin: n.origin}
+	list, err := each(ctx, parts, func(ctx context.Context, p partition) (backend.OpenResponse, error) {
+		return p.Open(ctx, backend.OpenRequest{Collection: c.Name})
+	})
+	if err != nil {
+		return out, err
+	}
+	for _, p := range list {
+		out.Documents += p.Collection.Documents
+		out.Passages += p.Collection.Passages
+		out.DamagedDocuments += p.Collection.DamagedDocuments
+		out.Sequence += p.Collection.Sequence
+	}
+	return out, nil
+}
+
+// Collections describes all collections, by name. One without a replica of each partition comes
+// with what is known of it.
+func (n *Backend) Collections(ctx context.Context) ([]backend.Collection, error) {
+	if n.closed() {
+		return nil, backend.ErrClosed
+	}
+	n.catalogue.mu.Lock()
+	var all []*collection
+	for _, c := range n.catalogue.mu.collections {
+		all = append(all, c)
+	}
+	n.catalogue.mu.Unlock()
+	slices.SortFunc(all, func(a, b *collection) int { return cmp.Compare(a.Name, b.Name) })
+	var out []backend.Collection
+	for _, c := range all {
+		one, err := n.describe(ctx, c, n.partitions(c))
+		if errors.Is(err, backend.ErrCollectionNotFound) {
+			continue
+		}
+		if err != nil && !errors.Is(err, backend.ErrUnavailable) {
+			return nil, err
+		}
+		out = append(out, one)
+	}
+	return out, nil
+}
+
+// Select implements [backend.Storage].
+func (n *Backend) Select(ctx context.Context, r backend.SelectRequest) (*backend.Selection, error) {
+	var words *backend.Words
+	if len(r.With)+len(r.Without) > 0 && r.Rank.Text != "" {
+		words = &r.Rank
+	}
+	return query(ctx, n, r.Collection, words, func(parts []partition, words *backend.Words) (*backend.Selection, error) {
+		if words != nil {
+			r.Rank = *words
+		}
+		return choose(ctx, parts, r)
+	})
+}
+
+// RetrieveWords implements [backend.Storage].
+func (n *Backend) RetrieveWords(ctx context.Context, r backend.WordsRequest) (backend.WordsResponse, error) {
+	return query(ctx, n, r.Collection, &r.Words, func(parts []partition, words *backend.Words) (backend.WordsResponse, error) {
+		own := r
+		own.Words = *words
+		return retrieveWords(ctx, parts, own)
+	})
+}
+
+// RetrieveVectors implements [backend.Storage].
+func (n *Backend) RetrieveVectors(ctx context.Context, r backend.VectorsRequest) (backend.VectorsResponse, error) {
+	return query(ctx, n, r.Collection, nil, func(parts []partition, _ *backend.Words) (backend.VectorsResponse, error) {
+		return retrieveVectors(ctx, parts, r)
+	})
+}
+
+// Aggregate implements [backend.Storage].
+func (n *Backend) Aggregate(ctx context.Context, r backend.AggregateRequest) (backend.AggregateResponse, error) {
+	var words *backend.Words
+	if r.Order != nil {
+		words = r.Order.Words
+	}
+	return query(ctx, n, r.Collection, words, func(parts []partition, words *backend.Words) (backend.AggregateResponse, error) {
+		own := r
+		if words != nil {
+			order := *r.Order
+			order.Words = words
+			own.Order = &order
+		}
+		return aggregate(ctx, parts, own)
+	})
+}
+
+// Fetch implements [backend.Storage].
+func (n *Backend) Fetch(ctx context.Context, r backend.FetchRequest) (backend.FetchResponse, error) {
+	return query(ctx, n, r.Collection, r.Words, func(parts []partition, words *backend.Words) (backend.FetchResponse, error) {
+		own := r
+		own.Words = words
+		return fetch(ctx, parts, own)
+	})
+}
+
+// Suggest implements [backend.Storage].
+func (n *Backend) Suggest(ctx context.Context, r backend.SuggestRequest) (backend.SuggestResponse, error) {
+	return query(ctx, n, r.Collection, r.Expand, func(parts []partition, words *backend.Words) (backend.SuggestResponse, error) {
+		own := r
+		own.Expand = words
+		return suggest(ctx, parts, own)
+	})
+}
+
+// Lookup implements [backend.Storage]. It is not older than the call: a barrier in the log of each
+// partition that it reads comes first.
+func (n *Backend) Lookup(ctx context.Context, r backend.LookupRequest) ([]*backend.Document, error) {
+	c, err := n.collection(ctx, r.Collection)
+	if err != nil {
+		return nil, err
+	}
+	parts := n.partitions(c)
+	shares := share(parts, r.IDs, func(id string) (int, string) { return partitionOf(id, len(parts)), id })
+	_, err = eachShare(ctx, shares, func(ctx context.Context, k keys[string]) (struct{}, error) {
+		if len(k.own) == 0 {
+			return struct{}{}, nil
+		}
+		place, err := n.barrier(ctx, c.ID, k.index)
+		if err == nil {
+			err = n.settle(ctx, c, k.index, place)
+		}
+		return struct{}{}, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return lookup(ctx, parts, r)
+}
+
+// List implements [backend.Storage].
+func (n *Backend) List(ctx context.Context, r backend.ListRequest) (backend.ListResponse, error) {
+	return query(ctx, n, r.Collection, nil, func(parts []partition, _ *backend.Words) (backend.ListResponse, error) {
+		return list(ctx, parts, r)
+	})
+}
+
+// Changes is not offered: tasks that need it are refused in a cluster.
+func (n *Backend) Changes(ctx context.Context, r backend.ChangesRequest) (out backend.ChangesResponse, err error) {
+	if _, err := n.collection(ctx, r.Collection); err != nil {
+		return out, err
+	}
+	return out, fmt.Errorf("%w: a cluster cannot re-embed a collection yet: make a new one with the other model and import the documents into it", errors.ErrUnsupported)
+}
+
+// Stats returns the gauges of this node, and of a collection's replicas, one for each partition.
+func (n *Backend) Stats(ctx context.Context, r backend.StatsRequest) (backend.StatsResponse, error) {
+	if n.closed() {
+		return backend.StatsResponse{}, backend.ErrClosed
+	}
+	out, err := n.local.Stats(ctx, backend.StatsRequest{})
+	if err != nil || r.Collection == "" {
+		return out, err
+	}
+	c, err := n.collection(ctx, r.Collection)
+	if err != nil {
+		return out, err
+	}
+	list, err := each(ctx, n.partitions(c), func(ctx context.Context, p partition) (backend.StatsResponse, error) {
+		got, err := p.Storage.(routed).ask(ctx, call{Stats: &backend.StatsRequest{}})
+		return answerOf(got, err, func(o reply) *backend.StatsResponse { return o.Stats })
+	})
+	if err != nil {
+		return out, err
+	}
+	out.Index = &backend.IndexStats{Graph: backend.GraphStats{Recall: math.Inf(1)}}
+	for _, s := range list {
+		if s.Index != nil {
+			addStats(out.Index, *s.Index)
+		}
+	}
+	if math.IsInf(out.Index.Graph.Recall, 1) {
+		out.Index.Graph.Recall = 0
+	}
+	return out, nil
+}
+
+// addStats adds the gauges of a partition: sums, and of what is no sum the worst.
+func addStats(out *backend.IndexStats, s backend.IndexStats) {
+	out.Documents, out.Passages, out.Damaged = out.Documents+s.Documents, out.Passages+s.Passages, out.Damaged+s.Damaged
+	out.GraphRebuild, out.KeywordRebuild = out.GraphRebuild || s.GraphRebuild, out.KeywordRebuild || s.KeywordRebuild
+	out.KeywordBytes, out.KeywordLag = out.KeywordBytes+s.KeywordBytes, out.KeywordLag+s.KeywordLag
+	g, o := &out.Graph, s.Graph
+	g.Nodes, g.Dead, g.Unreachable = g.Nodes+o.Nodes, g.Dead+o.Dead, g.Unreachable+o.Unreachable
+	g.Layers, g.EfSearch = max(g.Layers, o.Layers), max(g.EfSearch, o.EfSearch)
+	g.VectorBytes, g.CodeBytes = g.VectorBytes+o.VectorBytes, g.CodeBytes+o.CodeBytes
+	g.LinkBytes, g.TableBytes = g.LinkBytes+o.LinkBytes, g.TableBytes+o.TableBytes
+	if !o.ProbedAt.IsZero() {
+		if g.Recall = min(g.Recall, o.Recall); g.ProbedAt.IsZero() || o.ProbedAt.Before(g.ProbedAt) {
+			g.ProbedAt = o.ProbedAt
+		}
+	}
+}
+
+// Check compares what the replicas of this node store with what they index.
+func (n *Backend) Check(ctx context.Context, r backend.CheckRequest) (backend.CheckResponse, error) {
+	if n.closed() {
+		return backend.CheckResponse{}, backend.ErrClosed
+	}
+	out, err := n.local.Check(ctx, r)
+	if r.Vectors { // a document is repaired by a replica of its own, not by a write
+		out.Vectors = nil
+	}
+	return out, err
+}
+
+// Backup is not offered.
+func (n *Backend) Backup(context.Context, io.Writer) (int64, error) {
+	return 0, fmt.Errorf("%w: a cluster has no backup in one file yet: export its collections", errors.ErrUnsupported)
+}
+
+// NodeStatus is a node as another sees it.
+type NodeStatus struct {
+	Name    string `json:"name"`
+	State   string `json:"state"` // up, silent, gone, away
+	Drained bool   `json:"drained,omitempty"`
+	Serving int    `json:"serving"` // replicas
+}
+
+// PartitionStatus is a partition of a collection.
+type PartitionStatus struct {
+	Collection string   `json:"collection"`
+	Partition  int      `json:"partition"`
+	Placed     []string `json:"placed"`  // nodes that should have a replica
+	Serving    []string `json:"serving"` // nodes whose replica serves
+	Leader     string   `json:"leader"`  // of the log; empty: none
+	Messages   uint64   `json:"messages"`
+	Last       uint64   `json:"last"` // place of the last message
+}
+
+// Status describes the cluster.
+type Status struct {
+	Cluster    string            `json:"cluster"`
+	Node       string            `json:"node"`
+	InContact  bool              `json:"in_contact"` // with a majority of the nodes
+	Nodes      []NodeStatus      `json:"nodes"`
+	Partitions []PartitionStatus `json:"partitions"`
+}
+
+// Status returns the state of the cluster as this node sees it.
+func (n *Backend) Status(ctx context.Context) (out Status) {
+	out = Status{Cluster: n.o.Cluster, Node: n.name, InContact: n.inContact()}
+	for name, r := range n.nodes() {
+		s := NodeStatus{Name: name, Drained: r.Drained, State: "up"}
+		m := &n.members
+		m.mu.Lock()
+		silent := name != n.name && time.Since(m.peer(name).answered) > leaseTime
+		s.Serving = len(m.peer(name).serving)
+		m.mu.Unlock()
+		switch {
+		case r.Away:
+			s.State = "away"
+		case silent && n.gone(name):
+			s.State = "gone"
+		case silent:
+			s.State = "silent"
+		}
+		if name == n.name {
+			n.catalogue.mu.Lock()
+			for _, r := range n.catalogue.mu.replicas {
+				if _, _, serving, _ := r.state(); serving {
+					s.Serving++
+				}
+			}
+			n.catalogue.mu.Unlock()
+		}
+		out.Nodes = append(out.Nodes, s)
+	}
+	slices.SortFunc(out.Nodes, func(a, b NodeStatus) int { return strings.Compare(a.Name, b.Name) })
+	n.catalogue.mu.Lock()
+	var all []*collection
+	for _, c := range n.catalogue.mu.collections {
+		all = append(all, c)
+	}
+	n.catalogue.mu.Unlock()
+	slices.SortFunc(all, func(a, b *collection) int { return cmp.Compare(a.Name, b.Name) })
+	for _, c := range all {
+		for p := range c.Partitions {
+			s := PartitionStatus{Collection: c.Name, Partition: p, Placed: n.placed(c, p), Serving: routed{n, c, p}.candidates()}
+			within, cancel := context.WithTimeout(ctx, 2*time.Second)
+			if stream, err := n.js.Stream(within, n.streamName(c.ID, p)); err == nil {
+				info := stream.CachedInfo()
+				s.Messages, s.Last = info.State.Msgs, info.State.LastSeq
+				if s.Leader = n.name; info.Cluster != nil {
+					s.Leader = info.Cluster.Leader
+				}
+			} else if errors.Is(err, jetstream.ErrStreamNotFound) {
+				s.Leader = ""
+			}
+			cancel()
+			slices.Sort(s.Serving)
+			out.Partitions = append(out.Partitions, s)
+		}
+	}
+	return out
+}
+
+// Drain takes the partitions off a node, or with undo gives it partitions again. It returns when
+// that is in the catalogue; the partitions move then.
+func (n *Backend) Drain(ctx context.Context, node string, undo bool) error {
+	if n.nodes()[node].Name == "" {
+		return fmt.Errorf("%w: node %q: allowed: a node of the cluster", backend.ErrInvalid, node)
+	}
+	return n.changeNode(ctx, node, func(r *nodeRecord) { r.Drained = !undo })
+}

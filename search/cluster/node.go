@@ -1,0 +1,260 @@
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"example.com/searchd/search/backend"
+	"example.com/searchd/search/embedded"
+)
+
+// Options of [Open].
+type Options struct {
+	Cluster string   // name, see [ValidName]
+	Node    string   // name of this node, see [ValidName]; default: made of Listen
+	Listen  string   // host:port for other nodes; empty: a cluster of this node alone
+	Peers   []string // Listen of all nodes, this one too; fewer than two: a cluster of this node alone
+
+	NATS        string // URLs of an existing NATS, with commas between, instead of an embedded server
+	Credentials string // file for it
+
+	Partitions int // of new collections; default: 8
+	Copies     int // nodes with a replica of a partition; default: 2
+
+	Security Security
+	Embedded embedded.Options
+}
+
+// The defaults of Options.
+const (
+	defaultPartitions = 8
+	defaultCopies     = 2
+)
+
+// MaxPartitions bounds the partitions of a collection.
+const MaxPartitions = 256
+
+// logReplicas is how many servers keep a stream, of a cluster of as many or more.
+const logReplicas = 3
+
+// maxPayload bounds a message of the embedded server.
+const maxPayload = 64 << 20
+
+// ValidName reports whether a cluster or a node may have a name: 1 to 32 letters, digits and -.
+func ValidName(name string) bool {
+	return name != "" && len(name) <= 32 && strings.IndexFunc(name, func(r rune) bool {
+		return !(r == '-' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z')
+	}) < 0
+}
+
+// Backend is a node of a cluster. It is safe for concurrent use.
+type Backend struct {
+	name   string // of the node
+	prefix string // of subjects
+	bucket string // and of the names of streams
+	o      Options
+	logs   int // replicas of a stream
+
+	server *server.Server // nil: an existing NATS
+	nc     *nats.Conn
+	js     jetstream.JetStream
+	kv     jetstream.KeyValue
+	local  *embedded.Backend
+	origin string
+	notice func(text string)
+	alarm  func(text string)
+
+	catalogue  catalogue
+	members    members
+	statistics statisticsCache
+
+	done     chan struct{}
+	stop     func()
+	wait     sync.WaitGroup
+	isClosed atomic.Bool
+}
+
+var _ backend.Backend = (*Backend)(nil)
+
+// Open makes a folder a node of a cluster, or opens it again. It returns when the node follows the
+// catalogue, which needs a majority of the nodes.
+func Open(ctx context.Context, dir string, o Options) (n *Backend, err error) {
+	o.Partitions, o.Copies = cmp.Or(o.Partitions, defaultPartitions), cmp.Or(o.Copies, defaultCopies)
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	n = &Backend{name: o.Node, o: o, prefix: "searchd." + o.Cluster, bucket: "SEARCHD-" + o.Cluster, notice: o.Embedded.Notice, alarm: o.Embedded.Alarm, done: make(chan struct{})}
+	n.stop = sync.OnceFunc(func() { close(n.done) })
+	if n.notice == nil {
+		n.notice = func(string) {}
+	}
+	if n.alarm == nil {
+		n.alarm = n.notice
+	}
+	n.catalogue.init()
+	n.members.init()
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, n.Close())
+		}
+	}()
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	if n.local, err = embedded.OpenContext(ctx, filepath.Join(dir, "replicas"), o.Embedded); err != nil {
+		return nil, err
+	}
+	if err := n.connect(ctx, dir); err != nil {
+		return nil, err
+	}
+	if err := n.openCatalogue(ctx); err != nil {
+		return nil, err
+	}
+	return n, n.join(ctx)
+}
+
+// check reports every wrong option, and completes the name of the node.
+func (o *Options) check() error {
+	var errs []error
+	if !ValidName(o.Cluster) {
+		errs = append(errs, fmt.Errorf("%w: cluster %q: allowed: 1 to 32 letters, digits and -", backend.ErrInvalid, o.Cluster))
+	}
+	if o.Node == "" {
+		o.Node = cmp.Or(strings.Map(func(r rune) rune {
+			if ValidName(string(r)) {
+				return r
+			}
+			return '-'
+		}, o.Listen), "node")
+	}
+	if !ValidName(o.Node) {
+		errs = append(errs, fmt.Errorf("%w: node %q: allowed: 1 to 32 letters, digits and -", backend.ErrInvalid, o.Node))
+	}
+	if o.Partitions < 1 || o.Partitions > MaxPartitions {
+		errs = append(errs, fmt.Errorf("%w: %d partitions: allowed: 1 to %d", backend.ErrInvalid, o.Partitions, MaxPartitions))
+	}
+	if o.Copies < 1 || o.Copies > 16 {
+		errs = append(errs, fmt.Errorf("%w: %d copies: allowed: 1 to 16", backend.ErrInvalid, o.Copies))
+	}
+	return errors.Join(append(errs, o.Security.check(o.Listen, o.Peers)...)...)
+}
+
+// connect starts the embedded server, if there is no other, and connects to it.
+func (n *Backend) connect(ctx context.Context, dir string) (err error) {
+	options := []nats.Option{nats.Name(n.name), nats.MaxReconnects(-1), nats.ReconnectWait(200 * time.Millisecond), nats.RetryOnFailedConnect(true), nats.Timeout(5 * time.Second)}
+	url := n.o.NATS
+	n.logs = logReplicas
+	if url == "" {
+		token := rand.Text() // nobody else connects
+		if n.server, err = n.startServer(dir, token); err != nil {
+			return err
+		}
+		options = append(options, nats.InProcessServer(n.server), nats.Token(token))
+		n.logs = min(logReplicas, max(1, len(n.o.Peers)))
+	} else if n.o.Credentials != "" {
+		options = append(options, nats.UserCredentials(n.o.Credentials))
+	}
+	if n.nc, err = nats.Connect(url, options...); err != nil {
+		return fmt.Errorf("NATS: %w", err)
+	}
+	n.js, err = jetstream.New(n.nc, jetstream.WithDefaultTimeout(5*time.Second))
+	return err
+}
+
+// startServer starts a NATS server in this process, with JetStream in a folder.
+func (n *Backend) startServer(dir, token string) (*server.Server, error) {
+	o := &server.Options{
+		ServerName: n.name, DontListen: true, Authorization: token, NoSigs: true, NoLog: true,
+		JetStream: true, StoreDir: filepath.Join(dir, "log"), SyncAlways: true,
+		MaxPayload: maxPayload, MaxPending: 4 * maxPayload,
+	}
+	if len(n.o.Peers) > 1 {
+		if err := n.o.Security.routes(o, n.o); err != nil {
+			return nil, err
+		}
+		o.DontListen, o.Host, o.Port = false, "127.0.0.1", server.RANDOM_PORT // the server takes no routes without
+	}
+	s, err := server.NewServer(o)
+	if err != nil {
+		return nil, fmt.Errorf("NATS server: %w", err)
+	}
+	s.Start()
+	if !s.ReadyForConnections(20 * time.Second) {
+		s.Shutdown()
+		return nil, errors.New("NATS server: not ready for connections after 20 s")
+	}
+	return s, nil
+}
+
+// openWait is how long Open waits for a majority of the nodes at a time before it reports that it
+// waits.
+const openWait = 10 * time.Second
+
+// retry calls f until it succeeds or ctx ends, and reports now and then why it does not.
+func (n *Backend) retry(ctx context.Context, what string, f func(ctx context.Context) error) error {
+	began, told := time.Now(), time.Now()
+	for {
+		within, cancel := context.WithTimeout(ctx, openWait)
+		err := f(within)
+		cancel()
+		if err == nil || errors.Is(err, backend.ErrInvalid) {
+			return err
+		}
+		if ctx.Err() != nil || n.closed() {
+			return errors.Join(ctx.Err(), fmt.Errorf("%s: %w", what, err))
+		}
+		if time.Since(told) > openWait {
+			n.notice(fmt.Sprintf("%s, for %s: %v", what, time.Since(began).Round(time.Second), err))
+			told = time.Now()
+		}
+		pause(ctx, retryDelay)
+	}
+}
+
+// Close ends the node's part in the cluster. Others go on without it.
+func (n *Backend) Close() error {
+	if n.isClosed.Swap(true) {
+		return nil
+	}
+	n.stop()
+	n.wait.Wait()
+	n.catalogue.end()
+	if n.nc != nil {
+		n.nc.Close()
+	}
+	var err error
+	if n.local != nil {
+		err = n.local.Close()
+	}
+	if n.server != nil {
+		n.server.Shutdown()
+		n.server.WaitForShutdown()
+	}
+	return err
+}
+
+func (n *Backend) closed() bool { return n.isClosed.Load() }
+
+// streamName returns the name of the log of a partition.
+func (n *Backend) streamName(id string, p int) string {
+	return fmt.Sprintf("%s-%s-%d", n.bucket, id, p)
+}
+
+// localName returns the name of a replica in the embedded backend.
+func localName(id string, p int) string { return fmt.Sprintf("%s/%d", id, p) }
+
+// newID returns an id for a collection, which no other has had.
+func newID() string { return strings.ToLower(rand.Text()[:16]) }

@@ -1,0 +1,100 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"time"
+
+	"example.com/searchd/search/backend"
+)
+
+// keepReplicas starts and ends replicas as the catalogue and the placement ask for.
+func (n *Backend) keepReplicas(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-n.catalogue.work:
+		case <-time.After(keepInterval):
+		}
+		n.reconcile(ctx)
+	}
+}
+
+// keepInterval is how often a node looks at its replicas without being asked to.
+const keepInterval = 5 * time.Second
+
+// reconcile starts the replicas that this node should have, ends those of collections that are
+// gone, and brings settings up to date.
+func (n *Backend) reconcile(ctx context.Context) {
+	n.catalogue.mu.Lock()
+	revision := n.catalogue.mu.revision
+	collections, replicas := maps.Clone(n.catalogue.mu.collections), maps.Clone(n.catalogue.mu.replicas)
+	n.catalogue.mu.Unlock()
+	wanted := map[string]bool{}
+	whole := true
+	for _, c := range collections {
+		for p := range c.Partitions {
+			name := localName(c.ID, p)
+			r := replicas[name]
+			if r == nil && !n.hosts(c, p) {
+				continue
+			}
+			wanted[name] = true
+			if err := n.keep(ctx, r, c, p); err != nil && ctx.Err() == nil {
+				whole = false
+				n.alarm(fmt.Sprintf("collection %s: partition %d: the replica cannot be opened, which is tried again: %v", c.Name, p, err))
+			}
+		}
+	}
+	for name, r := range replicas {
+		if !wanted[name] {
+			n.remove(ctx, name, r)
+		}
+	}
+	if whole {
+		n.catalogue.mu.Lock()
+		if n.members.applied.Load() < revision {
+			n.members.applied.Store(revision)
+		}
+		n.catalogue.mu.Unlock()
+		n.members.wake()
+	}
+}
+
+// keep starts a replica, or gives one that runs the settings of its collection.
+func (n *Backend) keep(ctx context.Context, r *replica, c *collection, p int) error {
+	if r == nil {
+		r, err := n.startReplica(ctx, c, p)
+		if err == nil {
+			r.revision = c.revision
+			n.catalogue.mu.Lock()
+			n.catalogue.mu.replicas[r.local] = r
+			n.catalogue.mu.Unlock()
+		}
+		return err
+	}
+	if r.revision == c.revision {
+		return nil
+	}
+	config := c.Config
+	config.FirstSequence = 0
+	err := n.local.Configure(ctx, backend.ConfigureRequest{Collection: r.local, Config: config})
+	if err == nil {
+		r.revision = c.revision
+	}
+	return err
+}
+
+// remove ends a replica and removes its collection.
+func (n *Backend) remove(ctx context.Context, name string, r *replica) {
+	r.end()
+	n.catalogue.mu.Lock()
+	delete(n.catalogue.mu.replicas, name)
+	n.catalogue.mu.Unlock()
+	if err := n.local.Drop(ctx, name); err != nil && !errors.Is(err, backend.ErrCollectionNotFound) && ctx.Err() == nil {
+		n.notice(fmt.Sprintf("removing the replica %s: %v", name, err))
+	}
+}

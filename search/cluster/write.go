@@ -1,0 +1,355 @@
+package cluster
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nuid"
+
+	"example.com/searchd/search/backend"
+	"example.com/searchd/search/embedded"
+)
+
+// Limits of a write.
+const (
+	maxPublishing = 64               // messages of a call on their way
+	publishTries  = 6                // of one message; the log takes it once
+	publishWait   = 4 * time.Second  // for the answer to a try
+	maxRounds4CAS = 64               // of a document that others write at the same time
+	settleWait    = 15 * time.Second // for the replicas that serve
+)
+
+// headerID is the header with the id of a message's document.
+const headerID = "Id"
+
+// Apply writes documents: a message of the log of its partition for each that changes something.
+// Writes of one call are not one transaction. After an error some of them may have been made;
+// those made again end with the same, but for conditions.
+//
+//  1. The heads of the documents are read from a replica, which may be behind: each write that is
+//     to be made names the revision that it replaces, and the log refuses it if there is another.
+//  2. A write that changes nothing is answered only after the head was read again behind a barrier
+//     in the log, so that the answer is not older than the call.
+//  3. The call returns when every replica that serves has applied its writes.
+func (n *Backend) Apply(ctx context.Context, r backend.ApplyRequest) ([]backend.Outcome, error) {
+	c, err := n.collection(ctx, r.Collection)
+	if err != nil {
+		return nil, err
+	}
+	if err := embedded.CheckWrites(r.Writes, c.Config.Dimension); err != nil {
+		return nil, err
+	}
+	parts := n.partitions(c)
+	shares := share(parts, r.Writes, func(w backend.Write) (int, backend.Write) { return partitionOf(w.ID, len(parts)), w })
+	var failed struct {
+		sync.Mutex
+		err error
+	}
+	out := make([]backend.Outcome, len(r.Writes))
+	var wait sync.WaitGroup
+	for _, k := range shares { // all of them end: one that fails does not leave the others unknown
+		wait.Go(func() {
+			w := writer{node: n, collection: c, partition: k.partition}
+			outcomes, err := w.apply(ctx, k.own)
+			if err != nil {
+				failed.Lock()
+				defer failed.Unlock()
+				failed.err = errors.Join(failed.err, err)
+				return
+			}
+			for i, o := range outcomes {
+				out[k.at[i]] = o
+			}
+		})
+	}
+	wait.Wait()
+	if failed.err != nil {
+		return nil, failed.err
+	}
+	return out, nil
+}
+
+// writer makes the writes of one call to one partition.
+type writer struct {
+	node       *Backend
+	collection *collection
+	partition
+	fresh bool // heads read from now on are not older than the call
+
+	mu   sync.Mutex
+	last uint64 // place of the last message
+}
+
+// apply makes writes in waves in which each document occurs once.
+func (w *writer) apply(ctx context.Context, writes []backend.Write) ([]backend.Outcome, error) {
+	out := make([]backend.Outcome, len(writes))
+	for todo := indices(len(writes)); len(todo) > 0; {
+		seen := map[string]bool{}
+		var wave, rest []int
+		for _, i := range todo {
+			if seen[writes[i].ID] {
+				rest = append(rest, i)
+				continue
+			}
+			seen[writes[i].ID] = true
+			wave = append(wave, i)
+		}
+		if err := w.wave(ctx, writes, wave, out); err != nil {
+			return nil, err
+		}
+		todo = rest
+	}
+	return out, nil
+}
+
+func indices(n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}
+
+// wave makes some of writes, which are of different documents, and sets their outcomes.
+func (w *writer) wave(ctx context.Context, writes []backend.Write, todo []int, out []backend.Outcome) error {
+	for round := 0; len(todo) > 0; round++ {
+		if round == maxRounds4CAS {
+			return fmt.Errorf("%w: document %q is written by too many at once", backend.ErrUnavailable, writes[todo[0]].ID)
+		}
+		heads, err := w.heads(ctx, writes, todo)
+		if err != nil {
+			return err
+		}
+		var publish, idle []int
+		for k, i := range todo {
+			if o, ok := w.idle(writes[i], heads[k]); !ok {
+				publish = append(publish, k)
+			} else if w.fresh {
+				out[i] = o
+			} else {
+				idle = append(idle, i)
+			}
+		}
+		again, err := w.publish(ctx, writes, todo, heads, publish, out)
+		if err != nil {
+			return err
+		}
+		if len(idle) > 0 && !w.fresh {
+			place, err := w.node.barrier(ctx, w.collection.ID, w.index)
+			if err != nil {
+				return err
+			}
+			w.fresh, w.last = true, max(w.last, place)
+		}
+		if err := w.settle(ctx); err != nil {
+			return err
+		}
+		todo = slices.Concat(idle, again)
+		slices.Sort(todo)
+	}
+	return nil
+}
+
+func (w *writer) stream() string { return w.node.streamName(w.collection.ID, w.index) }
+
+// heads returns the heads of documents, nil where there is none.
+func (w *writer) heads(ctx context.Context, writes []backend.Write, todo []int) (heads []*backend.Document, err error) {
+	r := backend.LookupRequest{Collection: w.collection.Name, NoFields: true}
+	for _, i := range todo {
+		r.IDs = append(r.IDs, writes[i].ID)
+	}
+	err = backend.LookupPages(ctx, w.Storage, r, func(_ []string, docs []*backend.Document) error {
+		heads = append(heads, docs...)
+		return nil
+	})
+	return heads, err
+}
+
+// idle returns the outcome of a write that changes nothing; false for others.
+func (w *writer) idle(write backend.Write, head *backend.Document) (o backend.Outcome, ok bool) {
+	if head != nil {
+		o.Revision = head.Revision
+	}
+	switch {
+	case write.Delete && head == nil:
+		o.Status = backend.Missing
+	case write.IfRevision != nil && *write.IfRevision != o.Revision:
+		o.Status = backend.Conflict
+	case !write.Delete && head != nil && write.Hash != [32]byte{} && write.Hash == head.Hash:
+		o.Status = backend.Unchanged
+	default:
+		return o, false
+	}
+	return o, true
+}
+
+// publish sends some of the writes to the log and sets their outcomes. It returns those that found
+// another revision than their head.
+func (w *writer) publish(ctx context.Context, writes []backend.Write, todo []int, heads []*backend.Document, some []int, out []backend.Outcome) (again []int, err error) {
+	slots := make(chan struct{}, maxPublishing)
+	var wait sync.WaitGroup
+	for _, k := range some {
+		slots <- struct{}{}
+		wait.Go(func() {
+			defer func() { <-slots }()
+			i, head := todo[k], heads[k]
+			place, fault := w.send(ctx, writes[i], head)
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			if w.last = max(w.last, place); errors.Is(fault, errRevision) {
+				again = append(again, i)
+			} else if fault != nil {
+				err = errors.Join(err, fault)
+			} else {
+				out[i] = backend.Outcome{Status: backend.Created, Revision: place}
+				switch {
+				case writes[i].Delete:
+					out[i] = backend.Outcome{Status: backend.Deleted, Revision: head.Revision}
+				case head != nil:
+					out[i].Status = backend.Updated
+				}
+			}
+		})
+	}
+	wait.Wait()
+	return again, err
+}
+
+// errRevision is the error of a message that found another revision than it was to replace; then
+// its place is where that revision is.
+var errRevision = errors.New("another revision")
+
+// send sends a write to the log and returns its place. It replaces head, or nothing where that is
+// nil, but perhaps the mark of a deletion.
+func (w *writer) send(ctx context.Context, write backend.Write, head *backend.Document) (place uint64, err error) {
+	m := nats.NewMsg(w.node.subject(w.collection.ID, w.index, write.ID))
+	m.Header.Set(headerID, write.ID)
+	var number uint32
+	var replaces uint64
+	if head != nil {
+		number, replaces = head.Ref.Number(), head.Revision
+	}
+	m.Data = encodeMessage(write, number)
+	if most := w.node.nc.MaxPayload() - 4096; int64(len(m.Data)) > most {
+		return 0, fmt.Errorf("%w: document %q takes %d bytes in the log: at most %d are allowed (max_payload of NATS)", backend.ErrInvalid, write.ID, len(m.Data), most)
+	}
+	place, err = w.node.publish(ctx, m, replaces)
+	if !errors.Is(err, errRevision) {
+		return place, err
+	}
+	last, deleted, err := w.node.lastOf(ctx, w.stream(), m.Subject)
+	if err != nil {
+		return 0, err
+	}
+	if head == nil && deleted {
+		return w.node.publish(ctx, m, last)
+	}
+	return last, errRevision
+}
+
+// settle waits until every replica that serves has applied what was written.
+func (w *writer) settle(ctx context.Context) error {
+	w.mu.Lock()
+	last := w.last
+	w.mu.Unlock()
+	if last == 0 {
+		return nil
+	}
+	return w.node.settle(ctx, w.collection, w.index, last)
+}
+
+// subject returns the subject of a document: one for each, so that the log keeps the last message
+// of each.
+func (n *Backend) subject(id string, p int, document string) string {
+	sum := sha256.Sum256([]byte(document))
+	return fmt.Sprintf("%s.log.%s.%d.%s", n.prefix, id, p, base64.RawURLEncoding.EncodeToString(sum[:18]))
+}
+
+// barrierSubject is the last part of the subject of barriers, longer than that of a document.
+const barrierSubject = "barrier-of-the-whole-partition"
+
+// barrier writes a message that changes nothing to the log of a partition and returns its place.
+func (n *Backend) barrier(ctx context.Context, id string, p int) (place uint64, err error) {
+	m := nats.NewMsg(fmt.Sprintf("%s.log.%s.%d.%s", n.prefix, id, p, barrierSubject))
+	m.Data = barrier()
+	return n.publishAny(ctx, m)
+}
+
+// publish sends a message that replaces the message at a place, 0 for none, to its log.
+func (n *Backend) publish(ctx context.Context, m *nats.Msg, replaces uint64) (place uint64, err error) {
+	return n.publishAny(ctx, m, jetstream.WithExpectLastSequencePerSubject(replaces))
+}
+
+// publishAny sends a message to its log until that has answered, with one id, by which the log
+// knows it when it comes again.
+func (n *Backend) publishAny(ctx context.Context, m *nats.Msg, o ...jetstream.PublishOpt) (place uint64, err error) {
+	o = append(o, jetstream.WithMsgID(nuid.Next()), jetstream.WithRetryAttempts(0))
+	unknown := func(err error) error {
+		return fmt.Errorf("%w: the outcome of the write is unknown: %w", backend.ErrUnavailable, err)
+	}
+	sent := false // an earlier try may have been taken
+	for range publishTries {
+		within, cancel := context.WithTimeout(ctx, publishWait)
+		var ack *jetstream.PubAck
+		ack, err = n.js.PublishMsg(within, m, o...)
+		cancel()
+		var api *jetstream.APIError
+		switch {
+		case err == nil:
+			return ack.Sequence, nil
+		case errors.As(err, &api) && (api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant):
+			if sent { // the log may have taken it, and another since
+				return 0, unknown(err)
+			}
+			return 0, errRevision
+		case n.closed():
+			return 0, backend.ErrClosed
+		case !errors.Is(err, jetstream.ErrNoStreamResponse) && !errors.Is(err, nats.ErrNoResponders):
+			sent = true
+		}
+		if ctx.Err() != nil {
+			break
+		}
+		pause(ctx, retryDelay)
+	}
+	if sent {
+		return 0, unknown(err)
+	}
+	if ctx.Err() != nil {
+		return 0, ctx.Err()
+	}
+	return 0, unavailable(err)
+}
+
+// lastOf returns the place of the last message of a subject, 0 for none, and whether it is a
+// deletion.
+func (n *Backend) lastOf(ctx context.Context, stream, subject string) (place uint64, deleted bool, err error) {
+	s, err := n.js.Stream(ctx, stream)
+	if err != nil {
+		return 0, false, unavailable(err)
+	}
+	m, err := s.GetLastMsgForSubject(ctx, subject)
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return 0, true, nil
+	}
+	if err != nil {
+		return 0, false, unavailable(err)
+	}
+	return m.Sequence, len(m.Data) > 1 && m.Data[1] == deleteMessage, nil
+}
+
+// unavailable turns errors of NATS into [backend.ErrUnavailable].
+func unavailable(err error) error {
+	if err == nil || errors.Is(err, context.Canceled) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", backend.ErrUnavailable, err)
+}
