@@ -16,7 +16,7 @@ type expertSpec struct {
 	normalize  bool   // divide the weights of the chosen experts by their sum
 	router     string // [experts, H]
 	up         string // [experts*I, H]
-	down       string // [experts*I, H], transposed beside an ordinary feed-forward
+	down       string // [experts*I, H], transposed beside an ordinary feed-forward; from GGUF [experts, H, I]
 	bias       string // [H], added once; "": none
 }
 
@@ -46,7 +46,13 @@ func (l *loader) experts(spec *expertSpec, name func(string) string, i, h int) *
 	}
 	reciprocal := l.reciprocal
 	l.reciprocal = nil
-	if down := l.tensor(name(spec.down), spec.count*i, h); down != nil {
+	if t, ok := l.ck.Tensor(l.full(name(spec.down))); ok && len(t.Shape) == 3 {
+		if down := l.tensor(name(spec.down), spec.count, h, i); down != nil {
+			for e := range m.down {
+				m.down[e] = &linear{w: l.pack(down[e*i*h:(e+1)*i*h], h, i)}
+			}
+		}
+	} else if down := l.tensor(name(spec.down), spec.count*i, h); down != nil {
 		turned := make([]float32, h*i)
 		for e := range m.down {
 			for r := range i {

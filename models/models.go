@@ -22,6 +22,7 @@ import (
 	"strings"
 
 	"example.com/searchd/encoder"
+	"example.com/searchd/encoder/gguf"
 )
 
 //go:embed all:embedded
@@ -80,8 +81,8 @@ func Open(name string, o encoder.Options) (*Checkpoint, error) {
 }
 
 // Find returns the files of a checkpoint and its name: "" or "embedded", the path of a
-// sentence-transformers folder, or the OWNER/NAME[@REVISION] of a pulled one. A folder takes
-// precedence over a pulled checkpoint of the same name.
+// sentence-transformers folder or of a GGUF file, or the OWNER/NAME[@REVISION] of a pulled one. A
+// folder takes precedence over a pulled checkpoint of the same name.
 func Find(name string) (fsys fs.FS, label string, err error) {
 	if name == "" || name == Embedded {
 		sub, err := fs.Sub(embedded, "embedded")
@@ -94,8 +95,12 @@ func Find(name string) (fsys fs.FS, label string, err error) {
 	if err != nil {
 		return nil, "", fmt.Errorf("%w: %q is neither a folder that can be read, nor OWNER/NAME of a pulled one, nor \"embedded\": %w", ErrNotFound, name, err)
 	}
+	if base := filepath.Base(name); !info.IsDir() && strings.HasSuffix(strings.ToLower(base), ".gguf") {
+		fsys, err = gguf.Open(os.DirFS(filepath.Dir(name)), base)
+		return fsys, base[:len(base)-len(".gguf")], err
+	}
 	if !info.IsDir() {
-		return nil, "", fmt.Errorf("%w: %q is a file, wanted the folder that holds config.json", ErrNotFound, name)
+		return nil, "", fmt.Errorf("%w: %q is a file, wanted the folder that holds config.json, or a file .gguf", ErrNotFound, name)
 	}
 	return os.DirFS(name), strings.TrimSuffix(filepath.Base(filepath.Clean(name)), string(filepath.Separator)), nil
 }

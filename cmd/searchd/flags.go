@@ -23,7 +23,7 @@ type modelFlags struct {
 }
 
 func (f *modelFlags) add(cmd *cobra.Command) {
-	f.addModel(cmd, "checkpoint: a folder in the sentence-transformers layout, OWNER/NAME of a pulled one, or \"embedded\" (default)")
+	f.addModel(cmd, "checkpoint: a folder in the sentence-transformers layout, a file .gguf, OWNER/NAME of a pulled one, or \"embedded\" (default)")
 	cmd.Flags().StringVar(&f.pooling, "pooling", "", "instead of the checkpoint's: cls, mean, max, mean_sqrt_len, weightedmean, lasttoken, joined by '+'")
 }
 

@@ -127,7 +127,7 @@ func (f *flags) add(cmd *cobra.Command) {
 	fs.StringVar(&f.server, "server", "", "URL of a running server, instead of --data")
 	fs.StringVar(&f.key, "key", "", "API key of the server")
 	fs.StringVar(&f.collection, "collection", "docs", "collection, created if missing")
-	fs.StringVar(&f.model, "model", "", "checkpoint for a new data folder: a folder in the sentence-transformers layout, OWNER/NAME of a pulled one, or \"embedded\" (default)")
+	fs.StringVar(&f.model, "model", "", "checkpoint for a new data folder: a folder in the sentence-transformers layout, a file .gguf, OWNER/NAME of a pulled one, or \"embedded\" (default)")
 	fs.StringVar(&f.language, "language", autoLanguage, "language for keyword search in a new collection, such as de; auto: detected from its texts, English if unclear")
 	fs.StringVar(&f.synonyms, "synonyms", "", "`file` with the collection's synonyms, one rule per line: k8s, kubernetes or tv, telly => television; lines that begin with # are comments")
 	fs.StringVar(&f.format, "format", "auto", strings.Join(formats, ", "))
