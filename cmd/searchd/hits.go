@@ -85,7 +85,11 @@ func printHits(w io.Writer, r *search.Response, st styles) {
 		fmt.Fprintf(w, "%s(%s)%s\n\n", st.dim, oneLine(note), st.plain)
 	}
 	for i, h := range r.Hits {
-		printHit(w, i+1, h, st)
+		score := fmt.Sprintf("%.3f", h.Score)
+		if r.Total.Of == "all" { // without a query every score is 0
+			score = ""
+		}
+		printHit(w, i+1, h, score, st)
 	}
 	if len(r.LessRelevant) > 0 {
 		fmt.Fprintf(w, "%sLess relevant (--cutoff none lists them as results):%s\n", st.dim, st.plain)
@@ -139,9 +143,13 @@ func thousands(n int) string {
 	return digits
 }
 
-func printHit(w io.Writer, n int, h search.Hit, st styles) {
+func printHit(w io.Writer, n int, h search.Hit, score string, st styles) {
 	title := heading(h)
-	fmt.Fprintf(w, "%s%2d  %s%s  %s%.3f%s\n", st.title, n, title, st.plain, st.dim, h.Score, st.plain)
+	fmt.Fprintf(w, "%s%2d  %s%s", st.title, n, title, st.plain)
+	if score != "" {
+		fmt.Fprintf(w, "  %s%s%s", st.dim, score, st.plain)
+	}
+	fmt.Fprintln(w)
 	if id := oneLine(h.ID); id != title {
 		fmt.Fprintf(w, "    %s%s%s\n", st.dim, id, st.plain)
 	}

@@ -99,8 +99,13 @@ func TestLocation(t *testing.T) {
 	}
 	var b strings.Builder
 	h := search.Hit{ID: "m.pdf", Document: []byte(`{"title":"Manual"}`), Passages: []search.PassageHit{{Text: "Prime it.", Trail: []string{"Manual", "Pumps"}, Page: 7}}}
-	if printHit(&b, 1, h, styles{}); b.String() != " 1  Manual  0.000\n    m.pdf\n    Pumps, page 7\n    Prime it.\n" {
+	if printHit(&b, 1, h, "0.500", styles{}); b.String() != " 1  Manual  0.500\n    m.pdf\n    Pumps, page 7\n    Prime it.\n" {
 		t.Errorf("printHit: %q", b.String())
+	}
+	b.Reset()
+	printHits(&b, &search.Response{Hits: []search.Hit{h}, Total: search.Total{Value: 1, Relation: "eq", Of: "all"}}, styles{})
+	if !strings.HasPrefix(b.String(), " 1  Manual\n") {
+		t.Errorf("documents without a query have no score: %q", b.String())
 	}
 }
 
