@@ -18,13 +18,13 @@ export class Facets {
     root.append(this.values, this.ranges, this.none, this.more);
   }
 
-  /** counts: of values, as [field, counts]; ranges: [{name, dates}] of the fields to show ends of; held: the choices; wide: the fields of which all values are shown; more: there are more fields. */
-  show({ counts, ranges, held, wide, more }) {
+  /** counts: of values, as [field, counts]; ranges: [{name, dates}] of the fields to show ends of; selected: the choices; wide: the fields of which all values are shown; more: there are more fields. */
+  show({ counts, ranges, selected, wide, more }) {
     const focused = this.values.contains(document.activeElement) && document.activeElement.dataset;
     const scrolled = new Map([...this.values.querySelectorAll('ul')].map((ul) => [ul.dataset.field, ul.scrollLeft]));
-    this.values.replaceChildren(...counts.map(([field, c], i) => this.facet(field, c, `facet${i}`, held, wide.has(field))));
+    this.values.replaceChildren(...counts.map(([field, c], i) => this.facet(field, c, `facet${i}`, selected, wide.has(field))));
     for (const ul of this.values.querySelectorAll('ul')) ul.scrollLeft = scrolled.get(ul.dataset.field) ?? 0;
-    this.showRanges(ranges, held);
+    this.showRanges(ranges, selected);
     this.none.hidden = Boolean(more || this.values.firstChild || this.ranges.firstChild);
     if (!more && this.more === document.activeElement) this.root.querySelector('button, input')?.focus({ preventScroll: true });
     this.more.hidden = !more;
@@ -39,8 +39,8 @@ export class Facets {
   }
 
   /** The values of a field. What is chosen stays among them, so that it can be taken back where it was pressed. */
-  facet(field, { values = [], distinct = 0 }, id, held, wide) {
-    const on = new Set(held.filter((c) => c.field === field).flatMap((c) => c.values ?? []));
+  facet(field, { values = [], distinct = 0 }, id, selected, wide) {
+    const on = new Set(selected.filter((c) => c.field === field).flatMap((c) => c.values ?? []));
     const rows = values.filter((v) => typeof v.value !== 'string' || byteLength(v.value) <= longest).map((v) => ({ value: literal(v.value), n: v.count.toLocaleString('en') }));
     const gone = [...on].filter((value) => !rows.some((r) => r.value === value)).map((value) => ({ value, n: '–' }));
     const button = ({ value, n }, i) => el('button', {
@@ -57,7 +57,7 @@ export class Facets {
   }
 
   /** The ends of numbers and dates. The controls stay as long as their fields do, so that what somebody types is not lost when counts come. */
-  showRanges(ranges, held) {
+  showRanges(ranges, selected) {
     const key = JSON.stringify(ranges);
     if (key !== this.shown && !this.ranges.contains(document.activeElement)) {
       this.shown = key;
@@ -66,7 +66,7 @@ export class Facets {
     }
     for (const [field, inputs] of this.ends) {
       for (const [end, input] of Object.entries(inputs)) {
-        const at = held.find((c) => c.field === field && c.end === end)?.at ?? '';
+        const at = selected.find((c) => c.field === field && c.end === end)?.at ?? '';
         if (input.dataset.shown !== at) input.value = input.dataset.shown = at;
       }
     }

@@ -104,7 +104,7 @@ export class Card {
     const p = el('p', { class: 'snippet', dir: 'auto' });
     const best = this.hit.passages?.[0];
     if (best?.text) {
-      if (this.told(best)) return null;
+      if (this.shownElsewhere(best)) return null;
       appendSnippet(p, this.hit, this.words, snippetLength);
       return p;
     }
@@ -120,7 +120,7 @@ export class Card {
   }
 
   /** Whether a short passage is all in a chip, the title or the id. */
-  told({ field, text }) {
+  shownElsewhere({ field, text }) {
     return text.trim() === this.title.text || text.length <= chipLength && this.hit.document?.[field] === text && (this.chipped.has(field) || field === this.title.field || text === this.hit.id);
   }
 

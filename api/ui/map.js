@@ -119,7 +119,7 @@ export class PassageMap extends View {
     return this.placed ? { x: this.placed[2 * i], y: this.placed[2 * i + 1] } : { x: this.answer.points[i].at[0], y: this.answer.points[i].at[1] };
   }
 
-  /** The query's place: its own, or after t-SNE, which knows no other points, amid its nearest. */
+  /** The query's place: its own, or after t-SNE, which places no new points, amid its nearest. */
   queryAt() {
     const q = this.answer.query;
     if (!q) return null;
@@ -233,7 +233,7 @@ export class PassageMap extends View {
   }
 }
 
-/** How values are told apart: points in time by the day, month or year, the finest that has a colour for each. */
+/** How points are coloured by a field: points in time by the day, month or year, the finest that has a colour for each. */
 function shortened(values) {
   const plain = (v) => v;
   if (!values.length || !values.every((v) => /^\d{4}-\d\d-\d\d(T|$)/.test(v))) return plain;

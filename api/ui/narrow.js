@@ -36,7 +36,7 @@ export class Narrow {
 
   /** Begins with a collection, of which nothing is known yet. */
   begin(collection) {
-    Object.assign(this, { collection, sample: null, offered: { narrow: [], order: [] }, worthy: [], counts: null, found: new Map(), all: false, wide: new Set() });
+    Object.assign(this, { collection, sample: null, offered: { narrow: [], order: [] }, facetFields: [], counts: null, found: new Map(), all: false, wide: new Set() });
   }
 
   /** Shows what of the state is about narrowing, and what the collection has to offer as soon as that is known. */
@@ -60,28 +60,28 @@ export class Narrow {
     this.render();
   }
 
-  /** Resolves when the page knows what is offered, or has waited long enough. */
+  /** Resolves when the offered fields are known, or after a while. */
   ready() {
     return Promise.race([this.known, new Promise((resolve) => { setTimeout(resolve, patience); })]);
   }
 
-  /** The facets to ask for, where the values are shown: of all fields that are offered while it is being found out which of them are worth it. */
-  async wanted() {
+  /** The facets to request where values are shown: those of all candidates until it is known which of them have values that recur. */
+  async facetRequests() {
     await this.known;
-    return this.asked(this.look() === this.judgment ? this.worthy : this.candidates());
+    return this.requests(this.countAll() === this.settled ? this.facetFields : this.candidates());
   }
 
-  /** The facets to ask for when it is known which fields are worth it. */
-  async judged() {
-    const counted = this.look(); // another one where the hits of an answer have had new fields meanwhile
-    const worthy = await counted;
-    if (this.counted === counted) Object.assign(this, { worthy, judgment: counted });
-    return this.asked(worthy);
+  /** The facets to request once it is known which fields have values that recur. */
+  async countedFacets() {
+    const counted = this.countAll(); // another one where the hits of an answer have had new fields meanwhile
+    const facetFields = await counted;
+    if (this.counted === counted) Object.assign(this, { facetFields, settled: counted });
+    return this.requests(facetFields);
   }
 
   /** Those counts of an answer that are shown. */
-  async sifted(counts) {
-    const fields = (await this.judged())?.map((f) => f.field) ?? [];
+  async shownCounts(counts) {
+    const fields = (await this.countedFacets())?.map((f) => f.field) ?? [];
     return Object.fromEntries(Object.entries(counts).filter(([field]) => fields.includes(field)));
   }
 
@@ -89,25 +89,25 @@ export class Narrow {
     return this.offered.narrow.slice(0, mostAsked);
   }
 
-  /** The look at all of the collection, which is had once. */
-  look() {
+  /** Counts the candidates over the whole collection, once. */
+  countAll() {
     return (this.counted ??= this.pick(this.collection, this.candidates()));
   }
 
-  asked(fields) {
+  requests(fields) {
     return fields.length ? fields.map((field) => ({ field, limit: this.wide.has(field) ? allValues : mostValues })) : undefined;
   }
 
   /** The fields that are shown of those with counts: what documents that were found have, most of them first, and of which something is chosen. More where somebody wants to see them. */
-  valued(held) {
-    const had = ([field, { documents = 0, missing = 0 }]) => (documents - missing) / documents || Number(isHeld(held, field)); // a share: what is chosen of a field is counted over more
+  valueFields(selected) {
+    const had = ([field, { documents = 0, missing = 0 }]) => (documents - missing) / documents || Number(isSelected(selected, field)); // a share: what is chosen of a field is counted over more
     return Object.entries(this.counts).filter((c) => had(c) > 0).sort((a, b) => had(b) - had(a));
   }
 
   /** The fields whose ends are asked for, in the same order. Which of them were found the hits tell; those that none has come where somebody wants to see more. */
-  ranged(held) {
-    const had = ({ name }) => (isHeld(held, name) ? Infinity : this.found.get(name) ?? 0);
-    const fields = this.offered.order.filter((f) => !this.worthy.includes(f.name)).sort((a, b) => had(b) - had(a) || 0);
+  rangeFields(selected) {
+    const had = ({ name }) => (isSelected(selected, name) ? Infinity : this.found.get(name) ?? 0);
+    const fields = this.offered.order.filter((f) => !this.facetFields.includes(f.name)).sort((a, b) => had(b) - had(a) || 0);
     return { fields, found: fields.filter((f) => had(f) > 0) };
   }
 
@@ -120,25 +120,25 @@ export class Narrow {
         refused(err);
         return Object.assign({}, ...await Promise.all(fields.map((f) => ask([f]).catch(refused))));
       });
-      return fields.filter((f) => counts[f] && worth(counts[f]));
+      return fields.filter((f) => counts[f] && isUseful(counts[f]));
     } catch {
       this.counted = null; // the next search asks again
       return [];
     }
   }
 
-  /** The counts of those facets of which something is chosen, as they are without that: what else could be chosen. query(changes) is the search. */
-  async apart(c, facets, query, signal) {
-    const held = facets.filter(({ field }) => without(state.filter, field) !== state.filter);
-    if (!held.length) return {};
-    const answers = await api.searches(c, held.map((f) => query({ filter: without(state.filter, f.field) || undefined, facets: [f], limit: 0, explain: undefined })), signal);
+  /** Disjunctive counts: of each facet with a selected value, counted without that selection. query(changes) is the search. */
+  async disjunctive(c, facets, query, signal) {
+    const selected = facets.filter(({ field }) => without(state.filter, field) !== state.filter);
+    if (!selected.length) return {};
+    const answers = await api.searches(c, selected.map((f) => query({ filter: without(state.filter, f.field) || undefined, facets: [f], limit: 0, explain: undefined })), signal);
     return Object.assign({}, ...answers.map((a) => a.facets));
   }
 
   /** A search was refused with facets and is asked again without: the documents may have more values than before. */
   forget() {
-    this.counted = this.judgment = Promise.resolve([]);
-    this.worthy = [];
+    this.counted = this.settled = Promise.resolve([]);
+    this.facetFields = [];
   }
 
   /** Takes the fields and counts of an answer; one that is soon followed by a better one comes without, and those that are shown stay. */
@@ -160,25 +160,25 @@ export class Narrow {
   // ---- showing
 
   render() {
-    const held = choices(state.filter);
+    const selected = choices(state.filter);
     const open = state.narrow && this.counts !== null; // with the hits, so that these move once
-    const shown = JSON.stringify([held, open, state.narrow, state.sort, browses(state.q), this.offered, this.counts, [...this.found], this.worthy, this.all]);
+    const shown = JSON.stringify([selected, open, state.narrow, state.sort, browses(state.q), this.offered, this.counts, [...this.found], this.facetFields, this.all]);
     if (shown === this.shown) return;
     this.shown = shown;
     this.narrowToggle.hidden = !this.offered.narrow.length && !this.offered.order.length;
     this.narrowToggle.setAttribute('aria-expanded', String(state.narrow));
     this.orderLabel.hidden = !this.offered.order.length && !state.sort;
-    this.narrowing.hidden = !held.length && this.narrowToggle.hidden && this.orderLabel.hidden;
+    this.narrowing.hidden = !selected.length && this.narrowToggle.hidden && this.orderLabel.hidden;
     this.around.classList.toggle('open', open);
     this.facets.hidden = !open;
     this.renderOrder();
-    this.renderChosen(held);
+    this.renderChosen(selected);
     if (!open) return;
     const most = this.all ? mostAsked : mostFields;
-    const valued = this.valued(held);
-    const { fields, found } = this.ranged(held);
+    const valueFields = this.valueFields(selected);
+    const { fields, found } = this.rangeFields(selected);
     const ranges = (this.all ? fields : found).slice(0, most);
-    this.panel.show({ counts: valued.slice(0, most), ranges, held, wide: this.wide, more: !this.all && (valued.length > most || fields.length > ranges.length) });
+    this.panel.show({ counts: valueFields.slice(0, most), ranges, selected, wide: this.wide, more: !this.all && (valueFields.length > most || fields.length > ranges.length) });
   }
 
   renderOrder() {
@@ -192,11 +192,11 @@ export class Narrow {
   }
 
   /** A chip for each choice; values of which a document needs one alone stand together. */
-  renderChosen(held) {
+  renderChosen(selected) {
     const at = [...this.chosen.querySelectorAll('button')].indexOf(document.activeElement);
     const chip = (field, text, condition, next) => el('button', { type: 'button', class: 'chip', title: text, 'aria-label': `Search without ${condition}`, onclick: () => this.filter(next) },
       el('span', { class: 'name' }, field), label(text), el('span', { class: 'cross', 'aria-hidden': 'true' }, '×'));
-    this.chosen.replaceChildren(...held.map((c) => el('li', null, c.end
+    this.chosen.replaceChildren(...selected.map((c) => el('li', null, c.end
       ? chip(c.field, `${c.end} ${c.at}`, c.condition, ended(state.filter, c.field, c.end, ''))
       : c.values.flatMap((v, i) => [i > 0 && el('span', { class: 'quiet small' }, 'or'), chip(c.field, textOf(v), hasOne(c.field, [v]), toggled(state.filter, c.field, v))]))));
     const left = this.chosen.querySelectorAll('button');
@@ -204,11 +204,11 @@ export class Narrow {
   }
 }
 
-function isHeld(held, field) {
-  return held.some((c) => c.field === field);
+function isSelected(selected, field) {
+  return selected.some((c) => c.field === field);
 }
 
 /** Whether a field's counts, over all of a collection, have something to narrow by. */
-function worth({ distinct = 0, values = [] }) {
+function isUseful({ distinct = 0, values = [] }) {
   return distinct > 1 && values[0].count > 1 && (values.some((v) => typeof v.value === 'string') || distinct <= mostNumbers);
 }

@@ -144,23 +144,23 @@ export class Results {
   /** Hits come without their texts, whose passages they bring along; a card that is opened fetches its document. Counts come with them where they are shown. */
   async search(c, { signal }, preview, changes) {
     const q = (facets) => this.query({ omit_fields: texts(this.page.info()), facets, ...changes, ...(preview && { mode: 'keyword', alpha: undefined, limit: pageSize, passages: 1 }) });
-    let facets = preview || !state.narrow ? undefined : await this.narrow.wanted();
+    let facets = preview || !state.narrow ? undefined : await this.narrow.facetRequests();
     for (let refused = false; ; refused = true) {
       signal.throwIfAborted();
-      const apart = facets && this.narrow.apart(c, facets, (changes) => this.query(changes), signal).catch(() => ({})); // those of the search itself are good, too
+      const disjunctive = facets && this.narrow.disjunctive(c, facets, (changes) => this.query(changes), signal).catch(() => ({})); // those of the search itself are good, too
       try {
         const res = await api.search(c, q(facets), signal);
         if (facets) {
-          const counts = { ...res.facets, ...await apart };
+          const counts = { ...res.facets, ...await disjunctive };
           signal.throwIfAborted(); // what is known by now may be about another collection
-          res.facets = await this.narrow.sifted(counts);
+          res.facets = await this.narrow.shownCounts(counts);
         } else if (refused) this.narrow.forget();
         return res;
       } catch (err) {
         if (!facets || err.status !== 400) throw err;
         signal.throwIfAborted();
         const asked = JSON.stringify(facets);
-        facets = await this.narrow.judged();
+        facets = await this.narrow.countedFacets();
         if (JSON.stringify(facets) === asked) facets = undefined;
       }
     }
@@ -241,7 +241,7 @@ export class Results {
     if (state.mode !== 'keyword' && !browses(state.q)) this.sentences(base, had, this.running?.signal);
   }
 
-  /** While the slider moves, the hits are fused again from the scores of their two searches; then the server is asked. */
+  /** While the slider moves, the hits are fused again from their keyword and vector scores; then the server is asked. */
   slide() {
     const order = this.answer && !this.answer.preview && !state.sort ? refuse(this.answer.res.hits, state.alpha) : null;
     if (order) {
@@ -417,7 +417,7 @@ export class Results {
     return [el('h2', null, `There is no collection ${state.c}`), links.length ? el('ul', { class: 'tips' }, ...links) : el('p', null, el('a', { href: '?view=collections' }, 'Make one')), el('p', { class: 'quiet small' }, err.code)];
   }
 
-  /** Titles out of the collection, far apart in meaning, to begin with. */
+  /** Titles from the collection with different meanings, as first queries. */
   tries() {
     const list = el('ul', { class: 'tries', 'aria-label': 'For example' });
     const asked = state.c;

@@ -18,7 +18,7 @@ self.onmessage = ({ data }) => {
   }
 };
 
-/** The first two coordinates, scaled to a small spread as the method wants it. */
+/** The first two coordinates, scaled to the small variance that the method begins with. */
 function start(points) {
   const at = new Float64Array(2 * points.length);
   let square = 0;

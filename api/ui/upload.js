@@ -1,7 +1,7 @@
 // Files on their way into a collection: each is one request to the import, whose answer has a line per document.
 import * as api from './api.js';
 import { bytes, el } from './dom.js';
-import { told } from './uploads.js';
+import { countsText } from './uploads.js';
 
 const media = {
   ndjson: 'application/x-ndjson', jsonl: 'application/x-ndjson', json: 'application/json', csv: 'text/csv', tsv: 'text/tab-separated-values', tab: 'text/tab-separated-values',
@@ -157,7 +157,7 @@ export class Upload {
     this.counts[answer.status] = (this.counts[answer.status] || 0) + 1;
     if (answer.warning && ++this.warnings <= shownErrors) this.remark(`${this.many ? `line ${answer.line}: ` : ''}${answer.warning}`);
     if (answer.status === 'error' && this.counts.error <= shownErrors) this.errors.append(el('li', null, `${this.many ? `line ${answer.line}${answer.id ? ` (${answer.id})` : ''}: ` : ''}${answer.error?.detail ?? answer.error?.code}`));
-    this.state.textContent = `${told(this.counts)} …`;
+    this.state.textContent = `${countsText(this.counts)} …`;
     this.onchange();
   }
 
@@ -167,7 +167,7 @@ export class Upload {
   }
 
   done() {
-    this.state.textContent = told(this.counts) || 'nothing in it';
+    this.state.textContent = countsText(this.counts) || 'nothing in it';
     this.stage = this.counts.error ? 'failed' : 'done';
     this.root.classList.add(this.stage);
     this.onchange();
@@ -182,7 +182,7 @@ export class Upload {
     this.refused = true;
     this.root.classList.add(this.stage);
     this.onchange();
-    const before = told(this.counts);
+    const before = countsText(this.counts);
     const again = () => {
       this.begin();
       this.root.classList.remove('failed');

@@ -6,10 +6,10 @@ const order = ['failed', 'sending', 'waiting', 'done']; // where there are more 
 
 /** The list, and the line above it. */
 export class Uploads {
-  /** accepted: the endings of files that are read, as they are told where one of another was refused. */
+  /** accepted: the endings of files that are read, for the message about a file of another kind. */
   constructor(accepted) {
     this.all = []; // those that may be shown
-    this.gone = { files: 0, counts: {} }; // those that are done and have no row any more
+    this.finished = { files: 0, counts: {} }; // uploads that have ended and have no row any more
     this.sum = el('p', { class: 'quiet small uploaded', hidden: true });
     this.rows = el('ul', { class: 'uploads', 'aria-label': 'Uploads' });
     this.kinds = el('p', { class: 'quiet small uploaded', hidden: true }, `Read are files that end in ${accepted.replaceAll(',', ' ')}`);
@@ -39,8 +39,8 @@ export class Uploads {
 
   drop(upload) {
     this.all.splice(this.all.indexOf(upload), 1);
-    this.gone.files++;
-    add(this.gone.counts, upload.counts);
+    this.finished.files++;
+    add(this.finished.counts, upload.counts);
   }
 
   /** Makes the rows follow each other without taking out those that stay where they are, so that none loses the focus. */
@@ -71,14 +71,14 @@ export class Uploads {
 
   /** Says what became of all. */
   tell(shown) {
-    const files = this.all.length + this.gone.files;
+    const files = this.all.length + this.finished.files;
     const counts = {};
-    for (const of of [this.gone.counts, ...this.all.map((u) => u.counts)]) add(counts, of);
+    for (const of of [this.finished.counts, ...this.all.map((u) => u.counts)]) add(counts, of);
     const { error: wrong = 0, ...good } = counts;
     const error = wrong + this.all.filter((u) => u.refused).length;
     const failed = this.all.filter((u) => u.stage === 'failed').length;
-    const done = this.all.filter((u) => u.stage === 'done').length + this.gone.files + failed;
-    const parts = [done < files ? `${done.toLocaleString('en')} of ${count(files, 'file')}` : count(files, 'file'), ...this.speed(good), failed && `${failed.toLocaleString('en')} with faults`, told({ ...good, ...(error && { error }) }), files > shown && `${shown} shown`];
+    const done = this.all.filter((u) => u.stage === 'done').length + this.finished.files + failed;
+    const parts = [done < files ? `${done.toLocaleString('en')} of ${count(files, 'file')}` : count(files, 'file'), ...this.speed(good), failed && `${failed.toLocaleString('en')} with faults`, countsText({ ...good, ...(error && { error }) }), files > shown && `${shown} shown`];
     this.sum.hidden = files < 2 && !this.began;
     this.kinds.hidden = !this.all.some((u) => u.unknown);
     this.sum.textContent = parts.filter(Boolean).join(' · ');
@@ -91,6 +91,6 @@ function add(sum, counts) {
 }
 
 /** Counts as people read them: 2 created, 1 error. */
-export function told(counts) {
+export function countsText(counts) {
   return Object.entries(counts).map(([status, n]) => (status === 'error' ? count(n, 'error') : `${n.toLocaleString('en')} ${status}`)).join(', ');
 }
