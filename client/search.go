@@ -295,6 +295,8 @@ type FusionExplain struct {
 	Method string  `json:"method"`
 	Alpha  float64 `json:"alpha"`
 	Window int     `json:"window"`
+	Scale  float64 `json:"scale"` // log-odds of relevance that one unit of evidence is worth
+	Prior  float64 `json:"prior"` // log-odds of relevance without evidence
 }
 
 // Search answers a query; ErrNotFound, ErrInvalid.

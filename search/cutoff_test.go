@@ -70,6 +70,24 @@ func TestCutoff(t *testing.T) {
 			}
 		}
 	})
+	t.Run("all words are a match", func(t *testing.T) {
+		for _, text := range []string{"a", "time", "water and time", "the"} {
+			words := find(search.Query{Q: text, Mode: search.Keyword, Operator: "and", Limit: new(100)})
+			r := find(search.Query{Q: text, Cutoff: search.CutoffAuto, Limit: new(100)})
+			have := map[string]bool{}
+			for _, h := range r.Hits {
+				have[h.ID] = true
+			}
+			for _, h := range words.Hits {
+				if !have[h.ID] {
+					t.Errorf("%q: %s has all words and is below the cutoff", text, h.ID)
+				}
+			}
+			if len(words.Hits) == 0 || text != "water and time" && len(words.Hits) < 10 {
+				t.Errorf("%q: only %d documents have it", text, len(words.Hits))
+			}
+		}
+	})
 	t.Run("facets count what a filter finds", func(t *testing.T) {
 		for _, mode := range []search.Mode{search.Hybrid, search.Semantic, search.Keyword} {
 			for _, text := range []string{"bread", "how to clean a pan", "sleep better at night", "money", "a star in the sky"} {

@@ -155,7 +155,7 @@ func TestRevisions(t *testing.T) {
 // explained returns the score of a hybrid search that an explanation makes.
 func explained(x *search.Explain) float64 {
 	a := x.Fusion.Alpha
-	return 1 / (1 + math.Exp(-9*(a*x.Vector.Norm+(1-a)*x.Keyword.Norm-0.5)))
+	return 1 / (1 + math.Exp(-x.Fusion.Scale*(a*x.Vector.Norm+(1-a)*x.Keyword.Norm)-x.Fusion.Prior))
 }
 
 func TestSearchModes(t *testing.T) {

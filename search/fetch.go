@@ -234,7 +234,8 @@ func (s *search) explain(ctx context.Context, c candidate) (*Explain, error) {
 		}
 	}
 	if s.plan.Mode == Hybrid {
-		e.Fusion = &FusionExplain{Method: s.plan.Fusion, Alpha: s.alpha, Window: s.plan.Window}
+		f := s.scorer()
+		e.Fusion = &FusionExplain{Method: s.plan.Fusion, Alpha: s.alpha, Window: s.plan.Window, Scale: f.Scale(), Prior: f.Prior()}
 	}
 	e.Rerank, e.Boost, e.Diversity = c.rerank, s.plan.explainBoosts(c), c.diversity
 	return e, nil

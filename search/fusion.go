@@ -25,7 +25,7 @@ type candidate struct {
 func (s *search) scorer() fusion.Scorer {
 	return fusion.Scorer{
 		Mode: s.plan.Mode, Method: s.plan.Fusion, Alpha: s.alpha, Ceiling: s.wordCeiling, Floor: s.encoding.Calibration.CosineFloor,
-		RawCosine: s.plan.given, MatchShare: s.matchShare, LeastMatch: s.leastMatch,
+		Documents: s.documents, RawCosine: s.plan.given, MatchShare: s.matchShare, LeastMatch: s.leastMatch,
 	}
 }
 

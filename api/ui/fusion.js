@@ -5,8 +5,8 @@ export const rrfK = 60;
 /** The part of vector search in a hit; undefined for a document without text. */
 const vectorOf = (x) => x.vector ?? (x.keyword && x.fusion ? { rank: 0, norm: 0 } : undefined);
 
-/** The probability of relevance that evidence stands for; the server's constants. */
-export const probability = (evidence) => 1 / (1 + Math.exp(-9 * (evidence - 0.5)));
+/** The probability of relevance for evidence, with the scale and prior of an explanation. */
+const probability = (evidence, { scale, prior }) => 1 / (1 + Math.exp(-scale * evidence - prior));
 
 /** The parts of both retrievers in a hit's score, as the server computes them. alpha overrides the one of the answer. */
 export function shares(hit, alpha) {
@@ -26,7 +26,7 @@ export function refused(hit, alpha) {
   const x = hit.explain;
   if (!x?.keyword || !vectorOf(x) || x.rerank || x.boost) return null;
   const s = shares(hit, alpha);
-  return s.method === 'rrf' ? s.words + s.meaning : probability(s.words + s.meaning);
+  return s.method === 'rrf' ? s.words + s.meaning : probability(s.words + s.meaning, x.fusion);
 }
 
 /** Hits in the order of another alpha; null where one of them does not tell enough. */

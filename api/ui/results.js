@@ -120,10 +120,7 @@ export class Results {
     const busy = setTimeout(() => ui.box.classList.add('busy'), busyDelay);
     const slow = setTimeout(() => { ui.status.textContent = 'Waiting for the server …'; }, slowDelay);
     try {
-      let res = await this.search(asked.c, mine, preview);
-      if (!res.hits.length && res.less_relevant?.some((h) => h.explain?.keyword?.score > 0)) { // a word that all documents have is no evidence, but these do match
-        res = await this.search(asked.c, mine, preview, { cutoff: undefined, less_relevant: undefined });
-      }
+      const res = await this.search(asked.c, mine, preview);
       if (mine !== this.running) return;
       if (!this.answer) await this.narrow.ready(); // what stands above the hits comes with the first of them
       if (mine !== this.running) return;
@@ -142,8 +139,8 @@ export class Results {
   }
 
   /** Hits come without their texts, whose passages they bring along; a card that is opened fetches its document. Counts come with them where they are shown. */
-  async search(c, { signal }, preview, changes) {
-    const q = (facets) => this.query({ omit_fields: texts(this.page.info()), facets, ...changes, ...(preview && { mode: 'keyword', alpha: undefined, limit: pageSize, passages: 1 }) });
+  async search(c, { signal }, preview) {
+    const q = (facets) => this.query({ omit_fields: texts(this.page.info()), facets, ...(preview && { mode: 'keyword', alpha: undefined, limit: pageSize, passages: 1 }) });
     let facets = preview || !state.narrow ? undefined : await this.narrow.facetRequests();
     for (let refused = false; ; refused = true) {
       signal.throwIfAborted();

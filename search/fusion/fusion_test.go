@@ -8,10 +8,12 @@ import (
 func TestScore(t *testing.T) {
 	of := func(rank int, score float64) Retrieved { return Retrieved{Rank: rank, Score: score, Known: true} }
 	hybrid := func(alpha, ceiling float64) Scorer {
-		return Scorer{Mode: Hybrid, Method: Relative, Alpha: alpha, Ceiling: ceiling, Floor: 0.2}
+		return Scorer{Mode: Hybrid, Method: Relative, Alpha: alpha, Ceiling: ceiling, Floor: 0.2, Documents: 100}
 	}
 	rrf, matched := Scorer{Mode: Hybrid, Method: RRF, Alpha: 0.5, Ceiling: 10}, Scorer{Mode: Semantic, MatchShare: 0.25, LeastMatch: 0.2}
-	hybridly := func(evidence float64) float64 { return probability(evidence, middleHybrid) }
+	logistic := func(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
+	hybridly := func(evidence float64) float64 { return logistic(12*evidence - math.Log(100)) }
+	semantically := func(likeness float64) float64 { return logistic(9*likeness - math.Log(50)) }
 	for _, tc := range []struct {
 		name          string
 		s             Scorer
@@ -26,8 +28,10 @@ func TestScore(t *testing.T) {
 		{"rrf", rrf, of(1, 9), of(3, 0.1), 1.0/61 + 1.0/63},
 		{"rrf, one retriever", rrf, Retrieved{Score: 1, Known: true}, of(1, 0.9), 1.0 / 61},
 		{"keyword", Scorer{Mode: Keyword, Ceiling: 10}, of(1, 3), Retrieved{}, 3},
-		{"compared token by token", matched, Retrieved{}, Retrieved{Rank: 2, Score: 0.6, Known: true, Match: new(0.8)}, probability(0.75*0.6+0.25*0.8, middleSemantic)},
-		{"not compared", matched, Retrieved{}, of(1, 0.7), probability(0.75*0.7+0.25*0.2, middleSemantic)},
+		{"compared token by token", matched, Retrieved{}, Retrieved{Rank: 2, Score: 0.6, Known: true, Match: new(0.8)}, semantically(0.75*0.6 + 0.25*0.8)},
+		{"not compared", matched, Retrieved{}, of(1, 0.7), semantically(0.75*0.7 + 0.25*0.2)},
+		{"few documents", Scorer{Mode: Hybrid, Alpha: 1}, Retrieved{}, of(1, 0.5), logistic(6 - math.Log(50))},
+		{"many documents", Scorer{Mode: Hybrid, Alpha: 1, Documents: 1e6}, Retrieved{}, of(1, 0.5), logistic(6 - math.Log(300))},
 		{"documents like a document", Scorer{Mode: Semantic, RawCosine: true}, Retrieved{}, of(1, 0.7), 0.7},
 	} {
 		if got := tc.s.Score(&tc.words, &tc.vector); math.Abs(got-tc.want) > 1e-12 {

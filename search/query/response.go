@@ -126,6 +126,8 @@ type FusionExplain struct {
 	Method fusion.Method `json:"method"`
 	Alpha  float64       `json:"alpha"`
 	Window int           `json:"window"`
+	Scale  float64       `json:"scale"` // log-odds of relevance that one unit of evidence is worth
+	Prior  float64       `json:"prior"` // log-odds of relevance without evidence
 }
 
 // Reasons why a document is not among the results of a query.
