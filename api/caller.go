@@ -30,6 +30,8 @@ var tenantRoutes = map[string]bool{
 	"GET /v1/collections/{collection}/explain/{id}":  true,
 	"POST /v1/collections/{collection}/explain/{id}": true,
 
+	"POST /v1/search": true,
+
 	"POST /multi-search":                      true,
 	"GET /indexes/{collection}/search":        true,
 	"POST /indexes/{collection}/search":       true,

@@ -87,6 +87,8 @@ func (s *Server) routes() []route {
 		{"GET", "/v1/collections/{collection}/explain/{id}", toSearch, value(s.getExplain), 0, s.searches, find},
 		{"POST", "/v1/collections/{collection}/explain/{id}", toSearch, value(s.postExplain), small, s.searches, find},
 
+		{"POST", "/v1/search", toSearch, value(s.multiSearch), small, s.searches, write},
+
 		{"GET", "/v1/collections/{collection}/map", toSearch, value(s.getMap), 0, s.embeds, write},
 		{"POST", "/v1/collections/{collection}/map", toSearch, value(s.postMap), small, s.embeds, write},
 

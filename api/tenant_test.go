@@ -206,7 +206,7 @@ func TestTenantTokensOnEveryRoute(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	checked := map[string]bool{}
+	checked := map[string]bool{"/v1/search": true} // by TestMultiSearchOfKeys
 	for _, a := range attacks {
 		path, _, _ := strings.Cut(a.path, "/a")
 		checked[path] = true

@@ -305,6 +305,47 @@ func (c *Client) Search(ctx context.Context, collection string, q Query) (*Respo
 	return out, c.send(ctx, call{method: http.MethodPost, path: collectionPath(collection) + "/search", effect: reads}, q, out)
 }
 
+// CollectionQuery is one of the searches of a [MultiQuery].
+type CollectionQuery struct {
+	Collection string  `json:"collection"`
+	Weight     float64 `json:"weight,omitempty"` // its scores are multiplied by it; default 1
+	Query      Query   `json:"query"`            // without a page and Sort
+}
+
+// MultiQuery asks several collections. All searches have the same Mode, Fusion and Rerank.
+type MultiQuery struct {
+	Q        string            `json:"q,omitempty"` // of the searches that have none of their own
+	Searches []CollectionQuery `json:"searches"`
+	Limit    int               `json:"limit,omitempty"` // of all hits together; default 10
+	Offset   int               `json:"offset,omitempty"`
+}
+
+// MultiHit is a hit with the search that found it.
+type MultiHit struct {
+	Collection string `json:"collection"`
+	Search     int    `json:"search"` // its place in Searches
+	Hit
+}
+
+// MultiResponse has the hits of several searches, best first.
+type MultiResponse struct {
+	Hits     []MultiHit `json:"hits"`
+	Total    Total      `json:"total"`
+	Searches []struct {
+		Collection string   `json:"collection"`
+		Response   Response `json:"response"` // without hits
+	} `json:"searches"`
+	TookMS    float64 `json:"took_ms"`
+	RequestID string  `json:"request_id"`
+}
+
+// MultiSearch searches several collections and merges the hits by their scores; ErrNotFound,
+// ErrInvalid.
+func (c *Client) MultiSearch(ctx context.Context, q MultiQuery) (*MultiResponse, error) {
+	out := &MultiResponse{}
+	return out, c.send(ctx, call{method: http.MethodPost, path: "/v1/search", effect: reads}, q, out)
+}
+
 // EmbedOptions are options of Embed. The zero value embeds documents at full length.
 type EmbedOptions struct {
 	Query      bool // with the checkpoint's query prompt
