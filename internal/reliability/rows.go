@@ -19,7 +19,7 @@ func (r row) commands(long bool) (out []string) {
 	for _, c := range list {
 		env, test, isTest := strings.Cut(c, "test ")
 		if f := strings.Fields(test); isTest && len(f) >= 2 && !strings.Contains(env, "go ") {
-			c = env + "go test -count=1 -v -timeout 60m -run '^(" + f[1] + ")$' ./" + f[0] + " " + strings.Join(f[2:], " ")
+			c = env + "go test -count=1 -v -timeout 180m -run '^(" + f[1] + ")$' ./" + f[0] + " " + strings.Join(f[2:], " ")
 		}
 		out = append(out, strings.TrimSpace(c))
 	}
@@ -44,10 +44,10 @@ var rows = []row{
 	{5, "opening is quick, and a long rebuild serves meanwhile",
 		[]string{"LONG_TESTS=1 test search/embedded TestLongReplay|TestRebuildWhileServing|TestOpeningIsTold|TestCompleteOpening"}, nil},
 	{6, "after a failed read, write or flush nothing false is acknowledged",
-		[]string{"RELIABILITY_FAULTS=200 test internal/reliability TestFailingDisk", "test store TestFailedCommit|TestCompactUnreadable|TestReadErrorIsNotDamage", "test api TestReadOnlyIsTold", "test index/keyword TestBrokenDisk|TestCleanupErrorsDoNotBreak"},
-		[]string{"RELIABILITY_FAULTS=2000 test internal/reliability TestFailingDisk"}},
+		[]string{"RELIABILITY_FAULTS=200 test internal/reliability TestFailingDisk|TestServerOnBrokenDisk|TestDataFolderMoved", "test store TestFailedCommit|TestCompactUnreadable|TestReadErrorIsNotDamage|TestMovedWhileOpen", "test api TestReadOnlyIsTold", "test index/keyword TestBrokenDisk|TestCleanupErrorsDoNotBreak"},
+		[]string{"RELIABILITY_FAULTS=2000 test internal/reliability TestFailingDisk|TestServerOnBrokenDisk|TestDataFolderMoved"}},
 	{7, "a full disk refuses writes, serves reads, and recovers",
-		[]string{"test store TestDiskFull", "test search/embedded TestOpensWithoutRoom|TestNoRoomForAnIndex|TestUpdateKeepsTheName|TestCreateWithoutRoom|TestServesWithoutRoomForAnIndex|TestClosesWithoutRoom",
+		[]string{"test internal/reliability TestFullDisk", "test store TestDiskFull", "test search/embedded TestOpensWithoutRoom|TestNoRoomForAnIndex|TestUpdateKeepsTheName|TestCreateWithoutRoom|TestServesWithoutRoomForAnIndex|TestClosesWithoutRoom",
 			"test index/hnsw TestSnapshotOnAFullDisk|TestWriteSnapshotFails"}, nil},
 	{8, "a flipped bit or a cut file is found, never answered from",
 		[]string{"test store TestBitFlips|TestTruncation|TestTruncatedWhileOpen|TestDamaged.*", "test index/hnsw TestSnapshot.*", "test index/keyword TestFlippedBits|TestDamagedFolder|TestTruncated.*"},
@@ -71,12 +71,16 @@ var rows = []row{
 	{17, "no query takes more than its share",
 		[]string{"test index/keyword TestQueryLimits|TestSynonymsOfLongQueries|TestStatisticsLongQuery|TestFilterStopsWithContext", "test search TestManyOpenQuotes|TestQueryRefuses|TestRespelledIsBounded"}, nil},
 	{18, "overload is refused soon, and what is accepted is answered",
-		[]string{"test api TestOverloadIsRefusedSoonAndHealthIsNot|TestSearchersBesideAnImport|TestTooMany.*|TestRateOfManyAtOnce|TestAnswersInMemoryAreBounded|TestBodiesInMemoryAreBounded"}, nil},
+		[]string{"RELIABILITY_SECONDS=20 test internal/reliability TestOverload", "test api TestOverloadIsRefusedSoonAndHealthIsNot|TestSearchersBesideAnImport|TestTooMany.*|TestRateOfManyAtOnce|TestAnswersInMemoryAreBounded|TestBodiesInMemoryAreBounded"},
+		[]string{"RELIABILITY_SECONDS=120 test internal/reliability TestOverload"}},
 	{19, "slow clients slow nobody else",
-		[]string{"test api TestSlow.*|TestStalled.*|TestSilentConnectionsGiveWay|TestIdleConnectionsGiveWay|TestBusyConnectionsStay"}, nil},
+		[]string{"RELIABILITY_SECONDS=10 test internal/reliability TestSlowSenders", "test api TestSlow.*|TestStalled.*|TestSilentConnectionsGiveWay|TestIdleConnectionsGiveWay|TestBusyConnectionsStay"}, nil},
 	{20, "a request that ends early stops its work, and stopping drops nothing",
-		[]string{"test api TestClientThatGoesAwayEndsTheSearch|TestServeStopsGracefully|TestDrainGrace|TestRestIsBounded|TestAnswersReachWhoSendsAllFirst", "test internal/e2e TestServeCommand"}, nil},
-	{21, "creating, filling, searching and dropping leaves nothing behind", []string{"test search TestNothingIsKeptOfWhatIsGone"}, nil},
+		[]string{"RELIABILITY_DRAINS=15 test internal/reliability TestDrains", "test api TestClientThatGoesAwayEndsTheSearch|TestServeStopsGracefully|TestDrainGrace|TestRestIsBounded|TestAnswersReachWhoSendsAllFirst", "test internal/e2e TestServeCommand"},
+		[]string{"RELIABILITY_DRAINS=50 test internal/reliability TestDrains"}},
+	{21, "creating, filling, searching and dropping leaves nothing behind",
+		[]string{"RELIABILITY_SECONDS=60 test internal/reliability TestLeaks", "test search TestNothingIsKeptOfWhatIsGone"},
+		[]string{"RELIABILITY_SECONDS=7200 test internal/reliability TestLeaks"}},
 	{22, "every route asks for its key, scope and collection",
 		[]string{"test api TestAuthorisationMatrix|TestErrorsOfKeys.*|TestWhereTheTokenIsRead|TestKeys.*|TestCollectionsThatAKeyMaySee|TestMCPKeys|TestHostIsCheckedOnLoopback|TestCrossOriginRequestsAreRefused|TestCORS.*|TestReembedWithAKeyForFew|TestTLS",
 			"test access .*", "test cmd/searchd TestServeRefusesBeforeOpening"}, nil},
