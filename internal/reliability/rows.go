@@ -82,10 +82,10 @@ var rows = []row{
 		[]string{"RELIABILITY_SECONDS=60 test internal/reliability TestLeaks", "test search TestNothingIsKeptOfWhatIsGone"},
 		[]string{"RELIABILITY_SECONDS=7200 test internal/reliability TestLeaks"}},
 	{22, "every route asks for its key, scope and collection",
-		[]string{"test api TestAuthorisationMatrix|TestErrorsOfKeys.*|TestWhereTheTokenIsRead|TestKeys.*|TestCollectionsThatAKeyMaySee|TestMCPKeys|TestHostIsCheckedOnLoopback|TestCrossOriginRequestsAreRefused|TestCORS.*|TestReembedWithAKeyForFew|TestTLS",
+		[]string{"test internal/reliability TestForeignPages", "test api TestAuthorisationMatrix|TestErrorsOfKeys.*|TestWhereTheTokenIsRead|TestKeys.*|TestCollectionsThatAKeyMaySee|TestMCPKeys|TestHostIsCheckedOnLoopback|TestCrossOriginRequestsAreRefused|TestCORS.*|TestReembedWithAKeyForFew|TestTLS",
 			"test access .*", "test cmd/searchd TestServeRefusesBeforeOpening"}, nil},
 	{23, "no request of ours leads inside, and no wrong file is kept", []string{"test models TestGuard|TestRedirectInside|TestDialInside|TestHubURL|TestAllow|TestPull.*|TestReplaceInterrupted"}, nil},
 	{24, "keys and texts stay out of logs, metrics, errors and backups",
-		[]string{"test api TestQueriesAreNotLogged|TestPanicsAndInternalErrorsAreHidden|TestLogNamesTheKey", "test access TestKeyLivesInTheVault", "test models TestToken", "test cmd/searchd TestConfigShowsSecrets"}, nil},
+		[]string{"test internal/reliability TestSecrets", "test api TestQueriesAreNotLogged|TestPanicsAndInternalErrorsAreHidden|TestLogNamesTheKey", "test access TestKeyLivesInTheVault", "test models TestToken", "test cmd/searchd TestConfigShowsSecrets"}, nil},
 	{25, "modules are those of go.sum, without known vulnerabilities", []string{"go mod verify", "internal/reliability/vulnerabilities.sh"}, nil},
 }
