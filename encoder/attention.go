@@ -69,6 +69,9 @@ func (s *stack) attendTile(w *workspace, b *batch, sc *scratch, n int, t tile, h
 	} else {
 		v.key, v.value, v.width = w.qkv[t.begin*width+inner+kvHead*d:], w.qkv[t.begin*width+inner+(s.kvHeads+kvHead)*d:], width
 		v.length = t.end - t.begin
+		if b.keys != nil {
+			v.length = min(v.length, b.keys[t.sequence])
+		}
 	}
 	queries, _ := tileShape(t.end - t.begin)
 	v.rows = min(queries, t.end-t.begin-t.query)

@@ -50,6 +50,7 @@ type sequence struct {
 	ids, types []int32
 	skip       int // leading tokens that the pooling leaves out
 	truncated  bool
+	keys       int    // tokens that others see, from the first on; 0: all
 	through    *stack // that of the prompt's task; nil: the plain one
 }
 
@@ -91,6 +92,9 @@ func (m *Model) EncodeIDs(ctx context.Context, ids [][]int32, o EncodeOptions) (
 
 // checkDimensions checks a request for dense vectors.
 func (m *Model) checkDimensions(n int) error {
+	if m.late != nil {
+		return fmt.Errorf("%w: it has one for each token, for late interaction; as a re-ranker it can be used", ErrNotDense)
+	}
 	if len(m.pool.modes) == 0 {
 		return ErrNotDense
 	}
@@ -110,8 +114,12 @@ type Scores struct {
 }
 
 // Score scores pairs of query and text with a cross-encoder. It returns ErrNoHead if the checkpoint
-// has no classification head with a single label, ErrNotFinite, or the error of ctx.
+// has no classification head with a single label, ErrNotFinite, or the error of ctx. A checkpoint of
+// late interaction gives MaxSim.
 func (m *Model) Score(ctx context.Context, pairs [][2]string) (*Scores, error) {
+	if m.late != nil {
+		return m.scoreLate(ctx, pairs)
+	}
 	if m.info.Labels != 1 {
 		return nil, fmt.Errorf("%w: its head has %d labels, want 1", ErrNoHead, m.info.Labels)
 	}

@@ -11,6 +11,7 @@ type batch struct {
 	ids     []int32     // [T]
 	types   []int32     // [T]; nil: all 0
 	offsets []int       // [sequences+1]
+	keys    []int       // [sequences]: tokens that others see, from the first on; nil: all
 	caches  []*Sequence // of the sequences' tokens before these; nil: there are none, and none are kept
 }
 

@@ -17,9 +17,10 @@ var LengthConfigs = []string{
 
 // lengthConfig holds the settings of these files that are used; a length of 0 means none.
 type lengthConfig struct {
-	limit     int // of a text
-	document  int // instead, of texts but those with the prompt for queries
-	query     int // instead, of these
+	limit     int     // of a text
+	document  int     // instead, of texts but those with the prompt for queries
+	query     int     // instead, of these
+	expansion *fields // of queries in late interaction; nil: none
 	lowerCase bool
 }
 
@@ -37,7 +38,11 @@ func readLengthConfig(fsys fs.FS, dir string) (c lengthConfig, err error) {
 		}
 		c.limit, c.lowerCase = f.int("max_seq_length", 0, 1, maxPositions), f.bool("do_lower_case", false)
 		c.document, c.query = f.int("document_length", 0, 1, maxPositions), f.int("query_length", 0, 1, maxPositions)
-		f.absent("query_expansion")
+		if refs, err := Modules(fsys); err == nil && isLate(refs) {
+			c.expansion = f.object("query_expansion")
+		} else {
+			f.absent("query_expansion")
+		}
 		f.checkModality()
 		if n := f.callLength(); n > 0 {
 			c.limit, c.document, c.query = n, 0, 0

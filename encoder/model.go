@@ -79,6 +79,7 @@ type Model struct {
 	stack    *stack  // nil for static models
 	static   *static // nil for transformers
 	sparse   *sparse // nil for checkpoints that give no sparse vectors
+	late     *late   // nil for checkpoints that give one vector for a text
 	tok      *tokenizer.Tokenizer
 	pool     poolConfig
 	after    []vectorModule
@@ -106,11 +107,12 @@ type Info struct {
 	Pooling    []string // names as in 1_Pooling
 	Normalize  bool     // whether vectors leave with unit length
 	Sparse     bool     // whether EncodeSparse can be used
+	Late       bool     // whether EncodeLate can be used; Dim is the width of a token's vector
 	Labels     int      // outputs of the classification head; 0: none
 	Sigmoid    bool     // whether the output of a head with one label passes a sigmoid to become a score
 	Prompts    map[string]string
 	Default    string   // name of the default prompt; empty: none
-	Similarity string   // cosine, dot, euclidean or manhattan
+	Similarity string   // cosine, dot, euclidean, manhattan or maxsim
 	SHA256     [32]byte // of the weight files of the transformer
 	Parts      Parts    // what else decides a vector
 	Parameters int      // numbers in the tensors that are used
@@ -183,6 +185,9 @@ func (m *Model) loadModules(fsys fs.FS, refs []Module) (err error) {
 		return err
 	}
 	m.dim = m.info.Hidden * len(m.pool.modes)
+	if m.late != nil {
+		m.dim = m.late.dim
+	}
 	for _, ref := range rest {
 		mod, err := m.readVectorModule(fsys, ref, m.dim)
 		if err != nil {
@@ -216,6 +221,9 @@ func (m *Model) loadFirst(fsys fs.FS, refs []Module) (rest []Module, err error) 
 	default:
 		return nil, fmt.Errorf("%w: modules.json: module %q at the beginning is not supported, want Transformer, MLMTransformer or StaticEmbedding",
 			ErrConfig, first.Class)
+	}
+	if isLate(refs) {
+		return nil, m.loadLate(fsys, refs)
 	}
 	rest = refs[1:]
 	if len(rest) > 0 && rest[0].Class == "WeightedLayerPooling" {
@@ -375,6 +383,9 @@ func (m *Model) describe() {
 		_, i.Normalize = m.after[n-1].(normalize)
 	}
 	i.Sparse = m.sparse != nil
+	if i.Late = m.late != nil; i.Late {
+		i.Normalize = m.late.normalize
+	}
 	i.Prompts, i.Precision = m.prompts.byName, m.options.Precision
 }
 

@@ -79,7 +79,7 @@ func (m *Model) readVectorModule(fsys fs.FS, ref Module, in int) (vectorModule, 
 	case "Dropout": // does nothing outside training
 		return nil, nil
 	case "Dense":
-		return readDense(fsys, ref.Dir, in, m.dry)
+		return readDense(fsys, ref.Dir, in, m.dry, "sentence_embedding")
 	case "LayerNorm":
 		return readLayerNorm(fsys, ref.Dir, in, m.dry)
 	}
@@ -114,7 +114,8 @@ func (d *dense) apply(x []float32, rows int) []float32 {
 	return y
 }
 
-func readDense(fsys fs.FS, dir string, in int, dry bool) (vectorModule, error) {
+// readDense reads a Dense module over what level names: vectors of texts or of tokens.
+func readDense(fsys fs.FS, dir string, in int, dry bool, level string) (vectorModule, error) {
 	f, err := readFields(fsys, path.Join(dir, "config.json"))
 	if err != nil {
 		return nil, err
@@ -126,8 +127,8 @@ func readDense(fsys fs.FS, dir string, in int, dry bool) (vectorModule, error) {
 	bias := f.bool("bias", true)
 	act := f.denseActivation()
 	f.want("use_residual", false)
-	f.oneOf("module_input_name", "sentence_embedding", "sentence_embedding")
-	f.oneOf("module_output_name", "sentence_embedding", "sentence_embedding")
+	f.oneOf("module_input_name", level, level)
+	f.oneOf("module_output_name", level, level)
 	if err := f.err(); err != nil {
 		return nil, err
 	}

@@ -56,7 +56,7 @@ func readPrompts(fsys fs.FS) (prompts, error) {
 	if f.has("activation_fn") {
 		p.sigmoid = new(f.sigmoid("activation_fn"))
 	}
-	p.similarity = f.oneOf("similarity_fn_name", "cosine", "cosine", "dot", "euclidean", "manhattan")
+	p.similarity = f.oneOf("similarity_fn_name", "cosine", "cosine", "dot", "euclidean", "manhattan", "maxsim", "MaxSim")
 	return p, f.err()
 }
 

@@ -54,6 +54,7 @@ func (m *Model) runBatch(ctx context.Context, seqs []sequence, members []int, he
 	for _, n := range members {
 		b.ids = append(b.ids, seqs[n].ids...)
 		b.offsets = append(b.offsets, len(b.ids))
+		b.keys = append(b.keys, cmp.Or(seqs[n].keys, len(seqs[n].ids)))
 	}
 	if m.segments {
 		b.types = make([]int32, len(b.ids))

@@ -16,7 +16,7 @@ import (
 // Errors of checkpoints that give the other kind of vector.
 var (
 	ErrNotSparse = errors.New("encoder: the checkpoint gives no sparse vectors; load it with Options.Sparse if it has a masked-language head")
-	ErrNotDense  = errors.New("encoder: the checkpoint gives sparse vectors only")
+	ErrNotDense  = errors.New("encoder: the checkpoint gives no single vector of a text")
 )
 
 // mlmSpec names the tensors of a masked-language head: dense with activation, norm, decoder. A name

@@ -68,7 +68,9 @@ func Open(name string, o encoder.Options) (*Checkpoint, error) {
 	}
 	c, err := readCalibration(fsys)
 	if errors.Is(err, fs.ErrNotExist) {
-		c.CosineFloor, err = measureFloor(m)
+		if c.CosineFloor, err = measureFloor(m); errors.Is(err, encoder.ErrNotDense) { // a re-ranker, or sparse
+			err = nil
+		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("checkpoint %s: %w", label, err)

@@ -18,11 +18,11 @@ import (
 func newRerankCommand() *cobra.Command {
 	var f modelFlags
 	cmd := &cobra.Command{
-		Use: "rerank", Short: "Score pairs from standard input with a cross-encoder",
-		Long: `Reads a line {"query": "...", "text": "..."} for each pair and writes a line {"score": raw logit} for each, in order.`,
+		Use: "rerank", Short: "Score pairs from standard input with a cross-encoder or a ColBERT model",
+		Long: `Reads a line {"query": "...", "text": "..."} for each pair and writes a line {"score": raw logit, or mean of the best cosines} for each, in order.`,
 		Args: cobra.NoArgs, PreRunE: command.Fill,
 	}
-	f.addModel(cmd, "cross-encoder: its folder, or OWNER/NAME of a pulled one; needed") // and no pooling: its head has its own
+	f.addModel(cmd, "cross-encoder or ColBERT model: its folder, or OWNER/NAME of a pulled one; needed") // and no pooling: its head has its own
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if f.model == "" {
 			return errors.New("name a cross-encoder: --model DIR, or OWNER/NAME of a pulled one")

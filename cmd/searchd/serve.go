@@ -66,7 +66,7 @@ probes, the page and /openapi.yaml.`,
 func (f *serveFlags) add(cmd *cobra.Command) {
 	f.engineFlags.add(cmd)
 	cmd.Flags().StringVar(&f.addr, "addr", "127.0.0.1:8080", "address to listen on")
-	cmd.Flags().StringVar(&f.reranker, "reranker", "", "cross-encoder for re-ranking: a folder like that of --model (default none)")
+	cmd.Flags().StringVar(&f.reranker, "reranker", "", "cross-encoder or ColBERT model for re-ranking: a folder like that of --model (default none)")
 	cmd.Flags().StringVar(&f.sparse, "sparse-model", "", "SPLADE checkpoint for sparse vectors: a folder like that of --model (default none)")
 	cmd.Flags().StringSliceVar(&f.hosts, "allowed-hosts", nil, "host names that requests may use besides those of loopback; if given, others are rejected")
 	f.guard.add(cmd)

@@ -31,16 +31,17 @@ type RerankerInfo struct {
 // checkpointReranker is the Reranker over a cross-encoder.
 type checkpointReranker struct{ *models.Checkpoint }
 
-// NewReranker returns the Reranker that runs a cross-encoder with one label.
+// NewReranker returns the Reranker that runs a cross-encoder with one label, or compares texts token
+// by token with a checkpoint of late interaction.
 func NewReranker(c *models.Checkpoint) (Reranker, error) {
-	if n := c.Info().Labels; n != 1 {
+	if n := c.Info().Labels; n != 1 && !c.Info().Late {
 		return nil, fmt.Errorf("checkpoint %s: its classification head has %d labels, a re-ranker has 1", c.Name, n)
 	}
 	return checkpointReranker{c}, nil
 }
 
 func (r checkpointReranker) Relevance(logit float32) float64 {
-	if !r.Info().Sigmoid {
+	if !r.Info().Sigmoid || r.Info().Late {
 		return float64(logit)
 	}
 	return 1 / (1 + math.Exp(-float64(logit)))
@@ -48,7 +49,7 @@ func (r checkpointReranker) Relevance(logit float32) float64 {
 
 func (r checkpointReranker) Model() RerankerInfo {
 	i := r.Info()
-	return RerankerInfo{Name: r.Name, SHA256: hex.EncodeToString(i.SHA256[:]), MaxTokens: r.MaxSeqLength(), Sigmoid: i.Sigmoid}
+	return RerankerInfo{Name: r.Name, SHA256: hex.EncodeToString(i.SHA256[:]), MaxTokens: r.MaxSeqLength(), Sigmoid: i.Sigmoid && !i.Late}
 }
 
 // Ranking holds the scores of some texts for a query, in the order of the texts.
