@@ -31,8 +31,8 @@ type RerankerInfo struct {
 // checkpointReranker is the Reranker over a cross-encoder.
 type checkpointReranker struct{ *models.Checkpoint }
 
-// NewReranker returns the Reranker that runs a cross-encoder with one label, or compares texts token
-// by token with a checkpoint of late interaction.
+// NewReranker returns the Reranker that runs a cross-encoder with one label, or one that compares
+// texts token by token with a checkpoint of late interaction.
 func NewReranker(c *models.Checkpoint) (Reranker, error) {
 	if n := c.Info().Labels; n != 1 && !c.Info().Late {
 		return nil, fmt.Errorf("checkpoint %s: its classification head has %d labels, a re-ranker has 1", c.Name, n)
