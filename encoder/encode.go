@@ -113,9 +113,9 @@ type Scores struct {
 	Tokenization time.Duration // as in Result
 }
 
-// Score scores pairs of query and text with a cross-encoder. It returns ErrNoHead if the checkpoint
-// has no classification head with a single label, ErrNotFinite, or the error of ctx. A checkpoint of
-// late interaction gives MaxSim.
+// Score scores pairs of query and text with a cross-encoder, or by MaxSim with a checkpoint of late
+// interaction. It returns ErrNoHead if the checkpoint is neither, or its classification head has
+// more than one label, ErrNotFinite, or the error of ctx.
 func (m *Model) Score(ctx context.Context, pairs [][2]string) (*Scores, error) {
 	if m.late != nil {
 		return m.scoreLate(ctx, pairs)
