@@ -224,3 +224,27 @@ func (f *file) after(l Loss, r *rand.Rand) []byte {
 
 // Losses are all kinds of losses but LoseNothing.
 func Losses() []Loss { return []Loss{LoseAll, LoseContent, LoseSome} }
+
+// DiskOf returns the disk of a folder whose files are all flushed.
+func DiskOf(dir string) (*Disk, error) {
+	d := NewDisk()
+	err := filepath.WalkDir(dir, func(p string, e os.DirEntry, err error) error {
+		if err != nil || p == dir {
+			return err
+		}
+		rel, err := filepath.Rel(dir, p)
+		if err != nil {
+			return err
+		}
+		rel = filepath.ToSlash(rel)
+		if e.IsDir() {
+			d.now[rel], d.sure[rel] = nil, nil
+			return nil
+		}
+		b, err := os.ReadFile(p)
+		f := &file{now: b, sure: slices.Clone(b)}
+		d.now[rel], d.sure[rel] = f, f
+		return err
+	})
+	return d, err
+}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -31,6 +32,9 @@ func TestMain(m *testing.M) {
 		task := work
 		if os.Getenv(faulty) != "" {
 			task = workFaulty
+		}
+		if os.Getenv(migrating) != "" {
+			task = func(root string, _ uint64) error { return migrate(context.Background(), root) }
 		}
 		log.SetOutput(io.Discard)
 		if err := task(root, number("RELIABILITY_SEED", 1)); err != nil {

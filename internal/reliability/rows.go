@@ -57,7 +57,7 @@ var rows = []row{
 	{10, "a backup restores what it held, and a hostile one is refused",
 		[]string{"test store TestBackup.*|TestRestore.*|TestVerify.*", "test cmd/searchd TestInterruptedBackup|TestBackupOf.*|TestSnapshotsCommand", "test api TestSnapshotRoutes"}, nil},
 	{11, "folders of earlier formats open, later ones are refused",
-		[]string{"test store TestOldFormats|TestFormatRises|TestOpenRefuses", "test index/hnsw TestSnapshotThatDoesNotFit", "test index/keyword TestOpenRefusesOlderAnalysis|TestOldAnalysis|TestNamesOfOldIndex|TestStatisticsOfBefore"}, nil},
+		[]string{"RELIABILITY_OLD=20 test internal/reliability TestOldFolders", "test store TestOldFormats|TestFormatRises|TestOpenRefuses", "test index/hnsw TestSnapshotThatDoesNotFit", "test index/keyword TestOpenRefusesOlderAnalysis|TestOldAnalysis|TestNamesOfOldIndex|TestStatisticsOfBefore"}, nil},
 	{12, "the store and the graph do what a map and a scan do",
 		[]string{"test store TestModel -rapid.checks=200 -rapid.seed=$RELIABILITY_SEED", "test index/hnsw TestAgainstModel", "test index/keyword TestSearchEqualsOracle"},
 		[]string{"test store TestModel -rapid.checks=2000 -rapid.seed=$RELIABILITY_SEED", "LONG_TESTS=1 test index/hnsw TestAgainstModel", "test index/keyword TestSearchEqualsOracle"}},
