@@ -3,6 +3,7 @@ package extract
 import (
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"example.com/searchd/extract/content"
 
@@ -191,4 +192,17 @@ func TestWrongDeclaration(t *testing.T) {
 			t.Errorf("%s: %v, want no warning", declared, out)
 		}
 	}
+}
+
+// A guess decodes whatever bytes it was made for.
+func FuzzGuessCharset(f *testing.F) {
+	f.Add([]byte("\x96\xbc\x91\x4f,\x94\x4e\x97\xee\r\n"))
+	f.Add([]byte("Gr\xfc\xdfe"))
+	f.Add([]byte("\xb1\xb1\xbe\xa9"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		g := content.GuessCharset(b)
+		if s, err := content.Decode(b, g.Enc); err != nil || !utf8.ValidString(s) || g.Confidence < 0 || g.Confidence > 99 || !strings.Contains(g.String(), "read as") {
+			t.Errorf("%q: %v, %q, %v", b, g, s, err)
+		}
+	})
 }

@@ -38,3 +38,8 @@ func TestSavedPage(t *testing.T) {
 		t.Errorf("without a page: %v", out)
 	}
 }
+
+func FuzzMHTML(f *testing.F) {
+	f.Add([]byte(savedPage))
+	fuzzReader(f, "in.mhtml")
+}

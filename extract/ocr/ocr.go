@@ -20,6 +20,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	_ "golang.org/x/image/bmp"  // the same
 	_ "golang.org/x/image/tiff" // the same
@@ -153,8 +154,19 @@ func (e *Engine) run(ctx context.Context, picture []byte) (string, error) {
 	case err != nil:
 		return "", fmt.Errorf("OCR fails: %w: %s", err, strings.TrimSpace(faults.String()))
 	}
-	text := strings.ToValidUTF8(strings.ReplaceAll(out.String(), "\f", "\n\n"), "\ufffd")
-	return strings.TrimSpace(text), nil
+	return clean(out.String()), nil
+}
+
+// clean returns what Tesseract wrote as text: its form feeds, which end pages, become blank lines,
+// and other control characters go.
+func clean(out string) string {
+	out = strings.ToValidUTF8(strings.NewReplacer("\f", "\n\n", "\r\n", "\n").Replace(out), "\ufffd")
+	return strings.TrimSpace(strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' {
+			return -1
+		}
+		return r
+	}, out))
 }
 
 // limited keeps the first bytes that are written and ignores the rest.

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"golang.org/x/image/font"
 	"golang.org/x/image/font/gofont/goregular"
@@ -102,4 +103,38 @@ func TestCheck(t *testing.T) {
 			t.Errorf("%.20q: %v", b, err)
 		}
 	}
+}
+
+func TestClean(t *testing.T) {
+	for in, want := range map[string]string{
+		"one\n\n\x0c": "one", "one\x0ctwo\x0c": "one\n\ntwo", "\xffa": "\ufffda", "a\x00b\x1b[1mc": "ab[1mc", "a\r\nb": "a\nb", " \n\t\x0c": "", "a\tb": "a\tb", "é\u0085": "é",
+	} {
+		if got := clean(in); got != want {
+			t.Errorf("clean(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+// Whatever Tesseract writes becomes text.
+func FuzzClean(f *testing.F) {
+	f.Add("The lighthouse\n\x0c")
+	f.Add("\xc3\x28\x00\r\n\u0085")
+	f.Fuzz(func(t *testing.T, out string) {
+		got := clean(out)
+		if !utf8.ValidString(got) || strings.ContainsAny(got, "\x00\x0c\x1b\r") || got != strings.TrimSpace(got) || clean(got) != got {
+			t.Errorf("clean(%q) = %q", out, got)
+		}
+	})
+}
+
+// No bytes make the check of a picture panic, and none beyond the limit pass.
+func FuzzCheck(f *testing.F) {
+	f.Add([]byte("P5 10 10 255\n0123456789"))
+	f.Add([]byte("GIF89a\x01\x00\x01\x00"))
+	f.Add([]byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x7f\xff\xff\xff\x7f\xff\xff\xff\x08\x00\x00\x00\x00"))
+	f.Fuzz(func(t *testing.T, picture []byte) {
+		if err := check(picture); err != nil && err.Error() == "" {
+			t.Error("an error without words")
+		}
+	})
 }

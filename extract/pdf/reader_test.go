@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 	"unicode/utf16"
+	"unicode/utf8"
 
 	"example.com/searchd/extract"
 )
@@ -297,6 +298,21 @@ func TestGlyphNames(t *testing.T) {
 	if got := glyphNames([]byte(in)); !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
+}
+
+// The names of glyphs are read from the bytes of the file, whatever they are.
+func FuzzGlyphNames(f *testing.F) {
+	f.Add([]byte("4 0 obj << /Type /Font /BaseFont /C /Encoding << /Differences [2/x 65 /A#42 /B.sc] >> >> endobj"))
+	f.Add([]byte("1 0 obj << /Type /ObjStm /N 9 /First 99 /Length 4 >> stream\nxxxx\nendstream endobj"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		for _, names := range glyphNames(b) {
+			for code, name := range names {
+				if s := glyphText(name); !utf8.ValidString(s) {
+					t.Errorf("code %d, %q: %q", code, name, s)
+				}
+			}
+		}
+	})
 }
 
 // Whatever a file says of places, the letters come out.
