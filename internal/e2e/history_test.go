@@ -3,6 +3,7 @@ package e2e
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -12,6 +13,7 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -107,7 +109,11 @@ func (c *historyClient) record(i operation, o answer, call int64) {
 	c.ops = append(c.ops, op)
 }
 
-// do sends a request and decodes its answer into out. It returns 0 where there was none.
+// unreached is the status of a request for which there was no server.
+const unreached = -1
+
+// do sends a request and decodes its answer into out. It returns 0 where there was none, and
+// unreached where the request was not sent either.
 func (c *historyClient) do(method, path, body string, out any, header ...string) (status int) {
 	req, err := http.NewRequest(method, c.url+path, bytes.NewBufferString(body))
 	if err != nil {
@@ -118,6 +124,9 @@ func (c *historyClient) do(method, path, body string, out any, header ...string)
 		req.Header.Set(header[0], header[1])
 	}
 	res, err := c.http.Do(req)
+	if errors.Is(err, syscall.ECONNREFUSED) {
+		return unreached
+	}
 	if err != nil {
 		return 0
 	}
@@ -135,9 +144,10 @@ func body(key, value int) string {
 	return fmt.Sprintf(`{"id":"k%d","text":"a note","key":%d,"value":%d}`, key, key, value)
 }
 
-// step does one operation. It returns false where the server was not ready for it.
-func (c *historyClient) step(keys int) bool {
-	i := operation{kind: opKind(c.rand.IntN(int(opRemove) + 1)), key: c.rand.IntN(keys)}
+// step does one operation on one of the keys from first on. It returns false where the server was
+// not ready for it.
+func (c *historyClient) step(first, keys int) bool {
+	i := operation{kind: opKind(c.rand.IntN(int(opRemove) + 1)), key: first + c.rand.IntN(keys)}
 	path := documents + "/k" + strconv.Itoa(i.key)
 	seen := c.seen[i.key]
 	if i.kind >= opPut && i.kind < opRemove {
@@ -149,7 +159,7 @@ func (c *historyClient) step(keys int) bool {
 		}
 	}
 	if i.kind == opPut && c.rand.IntN(4) == 0 {
-		return c.batch(i, keys)
+		return c.batch(i, first, keys)
 	}
 	var d storedDocument
 	var o answer
@@ -177,7 +187,7 @@ func (c *historyClient) step(keys int) bool {
 	}
 	reads := i.kind == opGet || i.kind == opFind
 	switch {
-	case status == 429 || status == 503 || reads && (status == 0 || status == 500):
+	case status == 429 || status == 503 || status == unreached || reads && (status == 0 || status == 500):
 		return false // nothing was done, or nothing was learnt
 	case status == 0 || status == 500:
 		o.unknown = true
@@ -198,15 +208,15 @@ func (c *historyClient) step(keys int) bool {
 }
 
 // batch puts the documents of three keys in one request, the first as i says.
-func (c *historyClient) batch(i operation, keys int) bool {
+func (c *historyClient) batch(i operation, first, keys int) bool {
 	ins, list := []operation{i}, body(i.key, i.new)
 	for n := 1; n < 3; n++ {
-		next := operation{kind: opPut, key: (i.key + n) % keys, new: int(c.values.Add(1))}
+		next := operation{kind: opPut, key: first + (i.key-first+n)%keys, new: int(c.values.Add(1))}
 		ins, list = append(ins, next), list+","+body(next.key, next.new)
 	}
 	call := time.Since(c.start).Nanoseconds()
 	status := c.do("POST", documents, "["+list+"]", nil)
-	if status == 429 || status == 503 {
+	if status == 429 || status == 503 || status == unreached {
 		return false
 	}
 	for _, in := range ins {
@@ -231,7 +241,7 @@ func TestHistory(t *testing.T) {
 			}
 		}
 	}
-	const clients, keys = 8, 10
+	const clients, keys, perKey = 8, 10, 200 // a key has so many operations, because checking a long history takes long
 	n := newNode(t, t.TempDir(), "history")
 	n.start()
 	if c := (&historyClient{url: n.url(), http: http.DefaultClient}); c.do("PUT", "/v1/collections/docs", "{}", nil) >= 300 {
@@ -247,7 +257,7 @@ func TestHistory(t *testing.T) {
 		all[i] = c
 		wait.Go(func() {
 			for done.Load() < total {
-				if c.step(keys) {
+				if c.step(int(done.Load())/(keys*perKey)*keys, keys) {
 					done.Add(1)
 				} else {
 					time.Sleep(20 * time.Millisecond) // the server is being started again
