@@ -5,7 +5,7 @@ DATA ?= data/demo
 GO   ?= go
 export CGO_ENABLED = 0
 
-.PHONY: all build run test race lint bench microbench generate fuzz e2e reliability reliability-long module release clean
+.PHONY: all build run test race lint bench microbench generate fuzz e2e reliability reliability-long cluster-test module release clean
 
 all: build
 
@@ -32,6 +32,12 @@ race:
 	  $$($(GO) list ./... | grep -v -e /extract -e /index/hnsw -e /index/keyword -e /encoder/tokenizer -e /internal/simd -e /internal/e2e -e /internal/lint)
 	$(RACE) -run 'Compaction|Close|Everything|Contended|Goroutines|Source|Stats|During|AtOnce|Merging|Batch|Broken|Kill|WhileOpen|Concurren' \
 	  ./index/hnsw ./index/keyword ./encoder/tokenizer
+
+# Nodes of a cluster in processes of their own, of which CLUSTER_KILLS are killed while others write, read and search; part of `make test`
+# with LONG_TESTS=1.
+CLUSTER_KILLS ?= 3
+cluster-test:
+	LONG_TESTS=1 CLUSTER_KILLS=$(CLUSTER_KILLS) $(GO) test -count=1 -timeout 60m -v ./search/cluster -run 'TestBackend|TestThreeNodes|TestKills|TestMessage'
 
 lint:
 	test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); exit 1; }

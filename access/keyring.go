@@ -101,6 +101,27 @@ func Open(v Vault, o Options) (*Keyring, error) {
 	return k, nil
 }
 
+// Refresh reads the keys again, which other nodes may have changed in the vault.
+func (k *Keyring) Refresh() error {
+	k.write.Lock()
+	defer k.write.Unlock()
+	byID, err := readKeys(k.vault)
+	if err != nil {
+		return err
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for id, e := range byID {
+		if now := k.mu.byID[id]; now != nil {
+			e.used.Store(max(e.used.Load(), now.used.Load()))
+		}
+	}
+	if k.mu.byID = byID; len(byID) > 0 {
+		k.guarded.Store(true)
+	}
+	return nil
+}
+
 func readKeys(v Vault) (map[string]*entry, error) {
 	byID := map[string]*entry{}
 	values, err := v.Values(vaultPrefix)

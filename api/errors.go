@@ -68,6 +68,7 @@ var failures = []failure{
 	{search.ErrUnsupported, 422, "not_supported", "Not supported by this server", ""},
 	{search.ErrBusy, 503, "overloaded", "Too many requests at once", "1"},
 	{search.ErrDamaged, 503, "collection_damaged", "Collection is damaged", ""},
+	{search.ErrUnavailable, 503, "unavailable", "Part of the cluster is unavailable", "1"},
 	{search.ErrOutcomeUnknown, 503, "outcome_unknown", "Outcome of the write is unknown", ""},
 	{search.ErrReadOnly, 503, "read_only", "Data folder is read-only", ""},
 	{search.ErrNoSpace, 507, "no_space", "No space left", ""},

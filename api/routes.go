@@ -130,6 +130,8 @@ func (s *Server) routes() []route {
 		{"GET", "/v1/keys/{key}", toGrant, s.withKeyring(value(s.key)), 0, nil, quick},
 		{"DELETE", "/v1/keys/{key}", toGrant, s.withKeyring(empty(s.revokeKey)), 0, nil, write},
 
+		{"GET", "/v1/cluster", toManage, value(s.clusterStatus), 0, nil, quick},
+
 		{"GET", "/livez", open, value(s.livez), 0, nil, quick},
 		{"GET", "/readyz", open, value(s.readyz), 0, nil, quick},
 		{"GET", "/healthz", open, value(s.readyz), 0, nil, quick},

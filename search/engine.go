@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"path/filepath"
 	"sync"
@@ -148,10 +149,50 @@ func (e *Engine) openNames(ctx context.Context, noTasks bool) (err error) {
 	if noTasks {
 		return nil
 	}
+	if shared, ok := e.backend.(backend.Shared); ok {
+		e.follow(shared)
+		return nil
+	}
 	e.snapshots.RemoveParts()
 	if err := e.resume(ctx, open); err != nil {
 		e.tasks.Close()
 		return err
+	}
+	return nil
+}
+
+// follow keeps the names, and the checkpoints of collections, as other nodes change them. Tasks
+// that other nodes have begun are not resumed.
+func (e *Engine) follow(b backend.Shared) {
+	changed := make(chan struct{}, 1)
+	b.OnChange(func() {
+		select {
+		case changed <- struct{}{}:
+		default:
+		}
+	})
+	e.tasks.Background(func(ctx context.Context) {
+		for {
+			select {
+			case <-changed:
+			case <-ctx.Done():
+				return
+			}
+			err := e.catalog.Refresh(ctx, e.alarm)
+			if err == nil {
+				err = e.openEncodings(ctx, e.catalog)
+			}
+			if err != nil && ctx.Err() == nil {
+				e.notice(fmt.Sprintf("reading the names that other nodes have changed: %v", err))
+			}
+		}
+	})
+}
+
+// alone returns an error if other nodes use the backend, too.
+func (e *Engine) alone(what string) error {
+	if _, shared := e.backend.(backend.Shared); shared {
+		return fmt.Errorf("%w in a cluster: %s", ErrUnsupported, what)
 	}
 	return nil
 }

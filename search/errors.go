@@ -28,6 +28,7 @@ var (
 	ErrModelMismatch      = fault.ErrModelMismatch          // the collection was built with another checkpoint
 	ErrDamaged            = backend.ErrDamaged              // a stored value that is needed cannot be read
 	ErrReadOnly           = backend.ErrReadOnly             // after a failed commit; reopen to go on
+	ErrUnavailable        = backend.ErrUnavailable          // a partition that no node serves, or a log without a majority
 	ErrOutcomeUnknown     = backend.ErrOutcomeUnknown       // of the write whose commit failed: it may be there after reopening; matches ErrReadOnly
 	ErrNoSpace            = backend.ErrNoSpace              // the disk or the configured size is full; reads go on
 	ErrClosed             = backend.ErrClosed

@@ -65,7 +65,7 @@ func (f *engineFlags) openToRead(cmd *cobra.Command) (*search.Engine, error) {
 
 // openWith opens the engine, until ctx ends.
 func (f *engineFlags) openWith(ctx context.Context, so search.Options) (*search.Engine, error) {
-	if !so.MustExist {
+	if !so.MustExist && so.Backend == nil {
 		if err := command.CheckDataFolder(f.data); err != nil {
 			return nil, err
 		}

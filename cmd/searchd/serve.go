@@ -36,6 +36,7 @@ func drainGraceAt(addr net.Addr) time.Duration {
 // serveFlags are the flags of serve.
 type serveFlags struct {
 	engineFlags
+	cluster                  clusterFlags
 	guard                    guardFlags
 	addr, debugAddr          string
 	logFormat                string
@@ -77,12 +78,16 @@ func (f *serveFlags) add(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.meilisearch, "meilisearch", false, "serve the clients of Meilisearch, too: /indexes, /multi-search, /tasks, /keys and so on")
 	cmd.Flags().StringVar(&f.logFormat, "log-format", "text", "log lines on standard error: text or json")
 	settings.Choices(cmd, "log-format", "text", "json")
+	f.cluster.add(cmd)
 }
 
 // serve serves the data folder until the context of the command ends.
 func (f *serveFlags) serve(cmd *cobra.Command) error {
 	log, err := logger(f.logFormat)
 	if err != nil {
+		return err
+	}
+	if err := f.cluster.check(cmd); err != nil {
 		return err
 	}
 	if err := command.UseDefaultData(cmd, &f.data); err != nil {
@@ -216,8 +221,15 @@ func (f *serveFlags) searchOptions(cmd *cobra.Command, log *slog.Logger) (search
 
 // serveFolder opens the data folder and serves it until ctx ends.
 func (f *serveFlags) serveFolder(ctx context.Context, addr net.Addr, front *api.Listener, so search.Options, o api.Options) (err error) {
+	node, err := f.cluster.open(ctx, f.data, &so)
+	if err != nil {
+		return err
+	}
 	e, err := f.openWith(ctx, so)
 	if err != nil {
+		if node != nil {
+			err = errors.Join(err, node.Close())
+		}
 		return err
 	}
 	defer func() {
@@ -228,6 +240,14 @@ func (f *serveFlags) serveFolder(ctx context.Context, addr net.Addr, front *api.
 	logDamaged(ctx, o.Logger, e)
 	if o.Keys, err = f.guard.keys(e.Vault(), addr); err != nil {
 		return err
+	}
+	if node != nil {
+		o.Cluster = node
+		node.OnChange(func() {
+			if err := o.Keys.Refresh(); err != nil {
+				o.Logger.Error("reading the API keys that other nodes have changed", "error", err)
+			}
+		})
 	}
 	scheme := "https"
 	if o.TLS == nil {

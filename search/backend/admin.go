@@ -33,6 +33,14 @@ type Admin interface {
 	io.Closer
 }
 
+// Shared is a backend whose collections and values others change, too. It has no [Admin.Changes]
+// and no [Admin.Backup].
+type Shared interface {
+	Backend
+	// OnChange has f called, from any goroutine, when collections or values may have changed.
+	OnChange(f func())
+}
+
 // ConfigureRequest asks for a collection with a config. It returns [ErrCollectionExists] where
 // Create names one that is there.
 type ConfigureRequest struct {

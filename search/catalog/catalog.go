@@ -89,6 +89,25 @@ func Open(ctx context.Context, b Values, stored []backend.Collection, alarm func
 	return c, nil
 }
 
+// Refresh reads the names again, which other nodes may have changed.
+func (c *Catalog) Refresh(ctx context.Context, alarm func(text string)) error {
+	now := &Catalog{values: c.values}
+	now.mu.lost = map[string]string{}
+	now.mu.current, now.mu.owner, now.mu.aliases = map[string]string{}, map[string]string{}, map[string]string{}
+	done, err := c.Begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	if err := now.read(ctx, alarm); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.mu.current, c.mu.owner, c.mu.aliases, c.mu.lost = now.mu.current, now.mu.owner, now.mu.aliases, now.mu.lost
+	return nil
+}
+
 // read loads the names into an empty catalog.
 func (c *Catalog) read(ctx context.Context, alarm func(text string)) error {
 	current, err := c.sound(ctx, currentKey, alarm)

@@ -359,7 +359,7 @@ type Status struct {
 
 // Status returns the state of the cluster as this node sees it.
 func (n *Backend) Status(ctx context.Context) (out Status) {
-	out = Status{Cluster: n.o.Cluster, Node: n.name, InContact: n.inContact()}
+	out = Status{Cluster: n.o.Cluster, Node: n.name, InContact: n.inContact(), Nodes: []NodeStatus{}, Partitions: []PartitionStatus{}}
 	for name, r := range n.nodes() {
 		s := NodeStatus{Name: name, Drained: r.Drained, State: "up"}
 		m := &n.members
@@ -409,6 +409,12 @@ func (n *Backend) Status(ctx context.Context) (out Status) {
 			}
 			cancel()
 			slices.Sort(s.Serving)
+			if s.Serving == nil {
+				s.Serving = []string{}
+			}
+			if s.Placed == nil {
+				s.Placed = []string{}
+			}
 			out.Partitions = append(out.Partitions, s)
 		}
 	}

@@ -199,15 +199,17 @@ func (n *Backend) startServer(dir, token string) (*server.Server, error) {
 	return s, nil
 }
 
-// openWait is how long Open waits for a majority of the nodes at a time before it reports that it
-// waits.
-const openWait = 10 * time.Second
+// Times of retry.
+const (
+	openWait = 10 * time.Second // between two reports
+	openTry  = 4 * time.Second  // of a try
+)
 
 // retry calls f until it succeeds or ctx ends, and reports now and then why it does not.
 func (n *Backend) retry(ctx context.Context, what string, f func(ctx context.Context) error) error {
 	began, told := time.Now(), time.Now()
 	for {
-		within, cancel := context.WithTimeout(ctx, openWait)
+		within, cancel := context.WithTimeout(ctx, openTry)
 		err := f(within)
 		cancel()
 		if err == nil || errors.Is(err, backend.ErrInvalid) {

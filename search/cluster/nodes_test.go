@@ -4,9 +4,12 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
+	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -162,6 +165,35 @@ func TestThreeNodes(t *testing.T) {
 			return nil
 		})
 	}
+	c.stop(1)
+	if err := os.RemoveAll(filepath.Join(c.dir, "n1")); err != nil {
+		t.Fatal(err)
+	}
+	c.start(1)
+	t.Logf("node 1 without its disk serves after %s", until(t, 30*time.Second, func() error {
+		for _, p := range c.nodes[1].Status(ctx).Partitions {
+			if slices.Contains(p.Placed, "n1") && !slices.Contains(p.Serving, "n1") {
+				return fmt.Errorf("%+v", p)
+			}
+		}
+		return found(1)
+	}))
+	c.stop(0)
+	until(t, 30*time.Second, func() error { return errors.Join(write(1), found(1), found(2)) })
+	c.stop(2)
+	t.Logf("alone, a node searches for %s", until(t, 10*time.Second, func() error {
+		if err := found(1); !errors.Is(err, backend.ErrUnavailable) {
+			return fmt.Errorf("a search of a minority: %v", err)
+		}
+		return nil
+	}))
+	within, cancel := context.WithTimeout(ctx, 6*time.Second)
+	defer cancel()
+	if _, err := c.on(1).Apply(within, "docs", []backend.Write{testWrite("minority", "white whale")}); err == nil {
+		t.Error("a minority takes writes")
+	}
+	c.start(0, 2)
+	until(t, 30*time.Second, func() error { return errors.Join(found(0), found(1), found(2)) })
 	docs, err := c.on(2).Lookup(ctx, "docs", []string{"d0", "d59", "none"})
 	if err != nil || docs[0] == nil || docs[1] == nil || docs[2] != nil {
 		t.Errorf("Lookup = %v, %v", docs, err)

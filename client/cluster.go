@@ -1,0 +1,40 @@
+package client
+
+import (
+	"context"
+	"net/http"
+)
+
+// Cluster is a cluster as the node that was asked sees it.
+type Cluster struct {
+	Cluster    string             `json:"cluster"`
+	Node       string             `json:"node"`       // that was asked
+	InContact  bool               `json:"in_contact"` // with a majority of the nodes
+	Nodes      []ClusterNode      `json:"nodes"`
+	Partitions []ClusterPartition `json:"partitions"`
+}
+
+// ClusterNode is a node of a cluster.
+type ClusterNode struct {
+	Name    string `json:"name"`
+	State   string `json:"state"` // up, silent, gone, away
+	Drained bool   `json:"drained,omitempty"`
+	Serving int    `json:"serving"` // partitions that it serves
+}
+
+// ClusterPartition is a partition of a collection.
+type ClusterPartition struct {
+	Collection string   `json:"collection"`
+	Partition  int      `json:"partition"`
+	Placed     []string `json:"placed"`  // nodes that should serve it
+	Serving    []string `json:"serving"` // nodes that do
+	Leader     string   `json:"leader"`  // node that leads its log; empty: none
+	Messages   uint64   `json:"messages"`
+	Last       uint64   `json:"last"` // place of the last message of the log
+}
+
+// ClusterStatus describes the cluster of the server. ErrUnsupported where it is not a node of one.
+func (c *Client) ClusterStatus(ctx context.Context) (*Cluster, error) {
+	out := &Cluster{}
+	return out, c.do(ctx, call{method: http.MethodGet, path: "/v1/cluster"}, out)
+}

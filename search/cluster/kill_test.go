@@ -1,0 +1,474 @@
+//go:build unix
+
+package cluster
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"example.com/searchd/internal/longtest"
+	"example.com/searchd/search/backend"
+)
+
+// nodeEnv makes the test program a node: it reads commands from its standard input and writes
+// answers, each on a line.
+const nodeEnv = "SEARCHD_TEST_CLUSTER_NODE"
+
+func TestMain(m *testing.M) {
+	if o := os.Getenv(nodeEnv); o != "" {
+		runNode(o)
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// nodeCommand asks a node process for something: put (if Revision is the stored one, where that is
+// not nil), get, find, create or status.
+type nodeCommand struct {
+	N        int
+	Do       string
+	ID, Text string
+	Revision *uint64
+}
+
+type nodeAnswer struct {
+	N        int
+	Err      string
+	Invalid  bool // it is the test's fault
+	Status   backend.Status
+	Revision uint64
+	Text     string
+	Total    int
+	Cluster  Status
+}
+
+// nodeOptions are the options of a node in another process.
+type nodeOptions struct {
+	Node   string
+	Listen string
+	Peers  []string
+}
+
+// runNode is the program of a node.
+func runNode(options string) {
+	var given nodeOptions
+	if err := json.Unmarshal([]byte(options), &given); err != nil {
+		panic(err)
+	}
+	o := Options{Cluster: "test", Node: given.Node, Listen: given.Listen, Peers: given.Peers, Partitions: 4}
+	o.Embedded.Alarm = func(text string) { fmt.Fprintln(os.Stderr, o.Node, text) }
+	b, err := Open(context.Background(), os.Getenv(nodeEnv+"_DIR"), o)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	out := json.NewEncoder(os.Stdout)
+	var mu sync.Mutex
+	send := func(a nodeAnswer) {
+		mu.Lock()
+		defer mu.Unlock()
+		_ = out.Encode(a)
+	}
+	send(nodeAnswer{}) // ready
+	in := json.NewDecoder(os.Stdin)
+	for {
+		var c nodeCommand
+		if err := in.Decode(&c); err != nil { // the test is gone
+			os.Exit(0)
+		}
+		go func() { send(perform(b, c)) }()
+	}
+}
+
+// perform does what a command asks for.
+func perform(b *Backend, c nodeCommand) (a nodeAnswer) {
+	ctx, cancel := context.WithTimeout(context.Background(), 8*time.Second)
+	defer cancel()
+	a.N = c.N
+	var err error
+	switch c.Do {
+	case "put":
+		w := testWrite(c.ID, c.Text)
+		w.IfRevision = c.Revision
+		var out []backend.Outcome
+		if out, err = b.Apply(ctx, backend.ApplyRequest{Collection: "docs", Writes: []backend.Write{w}}); err == nil {
+			a.Status, a.Revision = out[0].Status, out[0].Revision
+		}
+	case "get":
+		var docs []*backend.Document
+		if docs, err = b.Lookup(ctx, backend.LookupRequest{Collection: "docs", IDs: []string{c.ID}}); err == nil && docs[0] != nil {
+			var fields struct{ Text string }
+			err = json.Unmarshal(docs[0].Fields, &fields)
+			a.Text, a.Revision = fields.Text, docs[0].Revision
+		}
+	case "find":
+		var found backend.WordsResponse
+		found, err = b.RetrieveWords(ctx, backend.WordsRequest{Collection: "docs", Words: backend.Words{Text: "common"}, Limit: 1})
+		a.Total = found.Total
+	case "create":
+		err = b.Configure(ctx, backend.ConfigureRequest{Collection: "docs", Create: true, Config: backend.Config{Dimension: 2, Language: "en"}})
+	case "status":
+		a.Cluster = b.Status(ctx)
+	}
+	if err != nil {
+		a.Err, a.Invalid = err.Error(), errors.Is(err, backend.ErrInvalid)
+	}
+	return a
+}
+
+// process is a node in a process of its own.
+type process struct {
+	cmd  *exec.Cmd
+	in   io.WriteCloser
+	mu   sync.Mutex
+	n    int
+	wait map[int]chan nodeAnswer
+	gone chan struct{}
+}
+
+// startProcess starts a node and waits until it is ready.
+func startProcess(t *testing.T, dir string, o nodeOptions) *process {
+	t.Helper()
+	b, err := json.Marshal(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &process{wait: map[int]chan nodeAnswer{}, gone: make(chan struct{})}
+	p.cmd = exec.Command(os.Args[0])
+	p.cmd.Env = append(os.Environ(), nodeEnv+"="+string(b), nodeEnv+"_DIR="+dir)
+	p.cmd.Stderr = os.Stderr
+	if p.in, err = p.cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	out, err := p.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	p.wait[0] = make(chan nodeAnswer, 1)
+	ready := p.wait[0]
+	go func() {
+		defer close(p.gone)
+		lines := bufio.NewScanner(out)
+		lines.Buffer(nil, 1<<20)
+		for lines.Scan() {
+			var a nodeAnswer
+			if json.Unmarshal(lines.Bytes(), &a) != nil {
+				continue
+			}
+			p.mu.Lock()
+			c := p.wait[a.N]
+			delete(p.wait, a.N)
+			p.mu.Unlock()
+			if c != nil {
+				c <- a
+			}
+		}
+	}()
+	select {
+	case <-ready:
+	case <-p.gone:
+		t.Fatal("a node has ended")
+	case <-time.After(2 * time.Minute):
+		t.Fatal("a node is not ready after two minutes")
+	}
+	return p
+}
+
+// errGone is the error of a command to a node that was killed: its outcome is not known.
+var errGone = errors.New("the node is gone")
+
+// do sends a command and waits for the answer.
+func (p *process) do(c nodeCommand) (nodeAnswer, error) {
+	p.mu.Lock()
+	p.n++
+	c.N = p.n
+	answer := make(chan nodeAnswer, 1)
+	p.wait[c.N] = answer
+	err := json.NewEncoder(p.in).Encode(c)
+	p.mu.Unlock()
+	if err != nil {
+		return nodeAnswer{}, errGone
+	}
+	select {
+	case a := <-answer:
+		if a.Err != "" {
+			return a, errors.New(a.Err)
+		}
+		return a, nil
+	case <-p.gone:
+		return nodeAnswer{}, errGone
+	case <-time.After(20 * time.Second):
+		return nodeAnswer{}, errGone
+	}
+}
+
+// register is the model of one document: writes that must find the revision they name, others, and
+// reads. The revision of a text tells one write from another.
+type registerInput struct {
+	put   bool
+	text  string
+	given *string // the text that the write replaces; "" for none
+}
+
+type registerOutput struct {
+	text    string
+	unknown bool
+	refused bool
+}
+
+var register = porcupine.Model{
+	Init: func() any { return "" },
+	Step: func(state, input, output any) (bool, any) {
+		in, out, now := input.(registerInput), output.(registerOutput), state.(string)
+		switch {
+		case !in.put:
+			return out.unknown || out.text == now, now
+		case out.refused:
+			return in.given != nil && *in.given != now, now
+		case in.given != nil && *in.given != now:
+			return out.unknown, now
+		}
+		return true, in.text
+	},
+	Equal: func(a, b any) bool { return a == b },
+}
+
+// TestKills kills nodes at random while writers and readers use the others: no acknowledged write
+// is lost, the history of each document is linearizable, and searches miss nothing. CLUSTER_KILLS
+// says how many nodes are killed, and CLUSTER_SEED which.
+func TestKills(t *testing.T) {
+	longtest.Skip(t)
+	kills, seed := number(t, "CLUSTER_KILLS", 3), uint64(number(t, "CLUSTER_SEED", 1))
+	r := rand.New(rand.NewPCG(seed, 1))
+	dir := t.TempDir()
+	acknowledged, err := os.Create(filepath.Join(dir, "acknowledged")) // outside of the nodes
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer acknowledged.Close()
+	var peers []string
+	for range 3 {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		peers = append(peers, l.Addr().String())
+		defer l.Close()
+		l.Close()
+	}
+	var mu sync.Mutex
+	nodes := make([]*process, 3)
+	start := func(i int) {
+		p := startProcess(t, filepath.Join(dir, strconv.Itoa(i)), nodeOptions{Node: fmt.Sprint("n", i), Listen: peers[i], Peers: peers})
+		mu.Lock()
+		defer mu.Unlock()
+		nodes[i] = p
+	}
+	var starting sync.WaitGroup
+	for i := range nodes {
+		starting.Go(func() { start(i) })
+	}
+	starting.Wait()
+	t.Cleanup(func() {
+		for _, p := range nodes {
+			if p != nil {
+				_ = p.cmd.Process.Kill()
+				_ = p.cmd.Wait()
+			}
+		}
+	})
+	node := func(r *rand.Rand) *process {
+		mu.Lock()
+		defer mu.Unlock()
+		return nodes[r.IntN(3)]
+	}
+	until(t, time.Minute, func() error {
+		_, err := nodes[0].do(nodeCommand{Do: "create"})
+		if err != nil && strings.Contains(err.Error(), "exists") {
+			return nil
+		}
+		return err
+	})
+
+	done := make(chan struct{})
+	var users sync.WaitGroup
+	var log struct {
+		sync.Mutex
+		added      map[string]bool // ids of documents that are written once
+		operations map[string][]porcupine.Operation
+		failed     [2]time.Duration // the longest time in which writes, and searches, failed
+	}
+	log.added, log.operations = map[string]bool{}, map[string][]porcupine.Operation{}
+	began := time.Now()
+	var ok [2]struct {
+		sync.Mutex
+		last time.Time
+	}
+	worked := func(i int, err error) {
+		ok[i].Lock()
+		defer ok[i].Unlock()
+		if now := time.Now(); err == nil {
+			log.Lock()
+			log.failed[i] = max(log.failed[i], now.Sub(ok[i].last))
+			log.Unlock()
+			ok[i].last = now
+		}
+	}
+	ok[0].last, ok[1].last = began, began
+	for u := range 6 {
+		r := rand.New(rand.NewPCG(seed, uint64(u)+10))
+		users.Go(func() { // adds documents
+			for k := 0; ; k++ {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				id := fmt.Sprintf("u%d-%d", u, k)
+				_, err := node(r).do(nodeCommand{Do: "put", ID: id, Text: "common " + id})
+				if worked(0, err); err == nil {
+					fmt.Fprintln(acknowledged, id)
+					log.Lock()
+					log.added[id] = true
+					log.Unlock()
+				}
+			}
+		})
+	}
+	for u := range 4 {
+		r := rand.New(rand.NewPCG(seed, uint64(u)+20))
+		users.Go(func() { // changes and reads a few documents
+			for k := 0; ; k++ {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				id := fmt.Sprint("shared", r.IntN(5))
+				in, c := registerInput{}, nodeCommand{Do: "get", ID: id}
+				called := time.Since(began)
+				p := node(r)
+				if k%2 == 1 {
+					now, err := p.do(c)
+					if err != nil {
+						continue
+					}
+					called = time.Since(began)
+					in = registerInput{put: true, text: fmt.Sprintf("%d of %d", k, u)}
+					c = nodeCommand{Do: "put", ID: id, Text: in.text}
+					if r.IntN(2) == 0 {
+						in.given, c.Revision = &now.Text, &now.Revision
+					}
+				}
+				a, err := p.do(c)
+				out := registerOutput{text: a.Text, unknown: err != nil, refused: a.Status == backend.Conflict}
+				op := porcupine.Operation{ClientId: u, Input: in, Output: out, Call: int64(called), Return: int64(time.Since(began))}
+				if out.unknown {
+					if !in.put {
+						continue
+					}
+					op.Return = int64(time.Hour)
+				}
+				log.Lock()
+				log.operations[id] = append(log.operations[id], op)
+				log.Unlock()
+				time.Sleep(time.Duration(r.IntN(50)) * time.Millisecond)
+			}
+		})
+	}
+	users.Go(func() { // searches
+		r := rand.New(rand.NewPCG(seed, 30))
+		for {
+			select {
+			case <-done:
+				return
+			default:
+			}
+			log.Lock()
+			least := len(log.added)
+			log.Unlock()
+			a, err := node(r).do(nodeCommand{Do: "find"})
+			if worked(1, err); err == nil && a.Total < least {
+				t.Errorf("a search finds %d documents, %d were acknowledged before", a.Total, least)
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+	})
+	for k := range kills {
+		time.Sleep(time.Duration(2000+r.IntN(3000)) * time.Millisecond)
+		i := r.IntN(3)
+		_ = nodes[i].cmd.Process.Signal(syscall.SIGKILL)
+		_ = nodes[i].cmd.Wait()
+		time.Sleep(time.Duration(r.IntN(9000)) * time.Millisecond)
+		start(i)
+		log.Lock()
+		t.Logf("kill %d, of node %d: %d documents acknowledged; so far writes failed for up to %s, searches for up to %s", k+1, i, len(log.added), log.failed[0].Round(time.Millisecond), log.failed[1].Round(time.Millisecond))
+		log.Unlock()
+	}
+	time.Sleep(3 * time.Second)
+	close(done)
+	users.Wait()
+
+	ids := slices.Sorted(maps.Keys(log.added))
+	until(t, time.Minute, func() error {
+		for i, p := range nodes {
+			a, err := p.do(nodeCommand{Do: "find"})
+			if err != nil {
+				return err
+			}
+			if a.Total < len(ids) {
+				return fmt.Errorf("node %d finds %d documents, acknowledged were %d", i, a.Total, len(ids))
+			}
+		}
+		return nil
+	})
+	for k, id := range ids {
+		if a, err := nodes[k%3].do(nodeCommand{Do: "get", ID: id}); err != nil || a.Text != "common "+id {
+			t.Fatalf("%s was acknowledged, and is %+v, %v", id, a, err)
+		}
+	}
+	checked := 0
+	for id, operations := range log.operations {
+		checked += len(operations)
+		if got := porcupine.CheckOperationsTimeout(register, operations, time.Minute); got != porcupine.Ok {
+			t.Errorf("the history of %s, %d operations: %s", id, len(operations), got)
+		}
+	}
+	t.Logf("%d kills, %d acknowledged documents, %d operations of shared documents; writes failed for up to %s, searches for up to %s",
+		kills, len(ids), checked, log.failed[0].Round(time.Millisecond), log.failed[1].Round(time.Millisecond))
+}
+
+// number returns a number of the environment.
+func number(t *testing.T, name string, otherwise int) int {
+	text := os.Getenv(name)
+	if text == "" {
+		return otherwise
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatalf("%s=%s: %v", name, text, err)
+	}
+	return n
+}
