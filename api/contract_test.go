@@ -61,7 +61,7 @@ var described = sync.OnceValues(func() (*contract, error) {
 	}
 	for _, media := range []string{"application/yaml", "text/csv", "text/tab-separated-values", "text/markdown", "text/html", "text/plain", "application/pdf", "application/vnd.openxmlformats-officedocument.wordprocessingml.document", "message/rfc822", "application/x-ipynb+json",
 		"application/epub+zip", "application/vnd.oasis.opendocument.text", "application/vnd.oasis.opendocument.spreadsheet", "application/vnd.oasis.opendocument.presentation", "application/rtf", "application/enex+xml", "text/vcard", "text/calendar", "application/x-canvas+json", "text/x-opml", "application/vnd.ms-outlook", "application/vnd.ms-excel", "application/rss+xml", "application/atom+xml", "application/zip", "application/x-tar",
-		"application/vnd.openxmlformats-officedocument.presentationml.presentation", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"} {
+		"application/vnd.openxmlformats-officedocument.presentationml.presentation", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", "text/event-stream"} {
 		openapi3filter.RegisterBodyDecoder(media, openapi3filter.PlainBodyDecoder)
 	}
 	lines := func(r io.Reader, h http.Header, schema *openapi3.SchemaRef, f openapi3filter.EncodingFn) (any, error) {

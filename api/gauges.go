@@ -39,6 +39,13 @@ func (g *gauges) Collect(to chan<- prometheus.Metric) {
 		out.gauge("searchd_connections_max", "Limit on open connections.", float64(c.max))
 		out.counter("searchd_connections_gave_way_total", "Idle, silent and stalled connections closed to make room.", float64(evicted))
 	}
+	if g := s.o.Generator; g != nil {
+		n := g.Model.Stats()
+		out.gauge("searchd_generations", "Texts being generated now.", float64(n.Requests))
+		out.gauge("searchd_generations_waiting", "Requests for text waiting for memory.", float64(n.Waiting))
+		out.gauge("searchd_generation_cache_bytes", "Bytes of the caches of texts being generated.", float64(n.CacheBytes))
+		out.counter("searchd_generated_tokens_total", "Tokens generated.", float64(n.Tokens))
+	}
 	out.gauge("searchd_answers_bytes", "Bytes of unread responses in memory, beyond the first 64 KiB of each.", float64(s.unsent.Load()))
 	out.gauge("searchd_store_read_only", "1 after a failed commit: searches continue, writes are rejected until a restart.", bit(s.o.Engine.ReadOnly() != nil))
 	ctx, cancel := context.WithTimeout(context.Background(), gaugesTimeout)

@@ -19,7 +19,16 @@ type modelItem struct {
 }
 
 func (s *Server) models(_ http.ResponseWriter, r *http.Request) (any, error) {
-	return modelList{"list", []modelItem{s.modelItem()}}, nil
+	return modelList{"list", s.modelItems()}, nil
+}
+
+// modelItems are the model of vectors and the generator, if there is one.
+func (s *Server) modelItems() []modelItem {
+	items := []modelItem{s.modelItem()}
+	if g := s.o.Generator; g != nil && g.Name != items[0].ID {
+		items = append(items, modelItem{g.Name, "model", s.started.Unix(), "searchd"})
+	}
+	return items
 }
 
 func (s *Server) modelItem() modelItem {
@@ -28,15 +37,18 @@ func (s *Server) modelItem() modelItem {
 
 // model returns the model of a name, which may have slashes.
 func (s *Server) model(_ http.ResponseWriter, r *http.Request) (any, error) {
-	m := s.modelItem()
-	if name := r.PathValue("model"); name != m.ID {
-		return nil, &requestError{kind: errNoModel, detail: fmt.Sprintf("model: got %q, allowed: %s", short(name), m.ID)}
+	var names []string
+	for _, m := range s.modelItems() {
+		if m.ID == r.PathValue("model") {
+			return m, nil
+		}
+		names = append(names, m.ID)
 	}
-	return m, nil
+	return nil, &requestError{kind: errNoModel, detail: fmt.Sprintf("model: got %q, allowed: %s", short(r.PathValue("model")), strings.Join(names, ", "))}
 }
 
 // openAIPaths are the routes whose errors have OpenAI's shape alone.
-var openAIPaths = map[string]bool{"/v1/embeddings": true, "/v1/models": true, "/v1/models/*": true}
+var openAIPaths = map[string]bool{"/v1/embeddings": true, "/v1/models": true, "/v1/models/*": true, "/v1/completions": true, "/v1/chat/completions": true}
 
 // openAIError is an error as OpenAI's clients read it.
 type openAIError struct {

@@ -19,7 +19,7 @@ func TestErrorsOfOtherClients(t *testing.T) {
 		{"OpenAI's route", "POST", "/v1/embeddings", `{"input":""}`, 400, "invalid_request", "not empty", true, false},
 		{"a model that is not there", "GET", "/v1/models/openai%2Fgpt", "", 404, "model_not_found", "gpt", true, false},
 		{"Cohere's route", "POST", "/v2/rerank", `{"query":"","documents":["a"]}`, 400, "invalid_request", "not empty", false, true},
-		{"a route that OpenAI has", "POST", "/v1/chat/completions", `{}`, 404, "route_not_found", "POST /v1/chat/completions", true, true},
+		{"a route that OpenAI has", "POST", "/v1/images/generations", `{}`, 404, "route_not_found", "POST /v1/images/generations", true, true},
 		{"a method that is not served", "PUT", "/v1/embeddings", `{}`, 405, "method_not_allowed", "PUT", true, false},
 		{"neither", "GET", "/v1/collections/none", "", 404, "collection_not_found", "none", false, false},
 	} {

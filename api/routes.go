@@ -109,6 +109,8 @@ func (s *Server) routes() []route {
 		{"DELETE", "/v1/aliases/{alias}", toManage, empty(s.deleteAlias), 0, s.writes, write},
 
 		{"POST", "/v1/embeddings", toSearch, value(s.embeddings), docs, s.embeds, encode},
+		{"POST", "/v1/completions", toSearch, s.completions, small, nil, 0},
+		{"POST", "/v1/chat/completions", toSearch, s.chatCompletions, small, nil, 0},
 		{"POST", "/v1/rerank", toSearch, value(s.rerank), docs, s.embeds, encode},
 		{"POST", "/v2/rerank", toSearch, value(s.rerank), docs, s.embeds, encode},
 		{"POST", "/v1/attention", toSearch, value(s.attention), small, s.embeds, write},

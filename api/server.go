@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"example.com/searchd/access"
+	"example.com/searchd/api/completion"
 	"example.com/searchd/api/meilisearch"
 	"example.com/searchd/extract"
 	"example.com/searchd/mcp"
@@ -24,15 +25,16 @@ import (
 // field means its default.
 type Options struct {
 	Engine       Engine
-	Inference    Inference         // required, as Engine is
-	Logger       *slog.Logger      // default: slog.Default()
-	Version      string            // shown by /info; default "dev"
-	Revision     string            // of the source, shown by /info; default: none
-	Meilisearch  meilisearch.Vault // answers the clients of Meilisearch and keeps their settings there; default: their routes do not exist
-	Keys         *access.Keyring   // who may do what; default: everybody may do everything
-	Cluster      Cluster           // of which the server is a node; default: it stands alone
-	TLS          *tls.Config       // speaks TLS with it; default: plain HTTP
-	AllowedHosts []string          // names that a Host header may hold besides those of loopback; with names given, or when bound to loopback, others get 403
+	Inference    Inference             // required, as Engine is
+	Generator    *completion.Generator // generates text; default: none
+	Logger       *slog.Logger          // default: slog.Default()
+	Version      string                // shown by /info; default "dev"
+	Revision     string                // of the source, shown by /info; default: none
+	Meilisearch  meilisearch.Vault     // answers the clients of Meilisearch and keeps their settings there; default: their routes do not exist
+	Keys         *access.Keyring       // who may do what; default: everybody may do everything
+	Cluster      Cluster               // of which the server is a node; default: it stands alone
+	TLS          *tls.Config           // speaks TLS with it; default: plain HTTP
+	AllowedHosts []string              // names that a Host header may hold besides those of loopback; with names given, or when bound to loopback, others get 403
 
 	PDF func(ctx context.Context, b []byte) (extract.PDFText, error) // reads a PDF, see package extract/pdf; default: imports take none
 

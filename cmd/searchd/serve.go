@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"example.com/searchd/api"
+	"example.com/searchd/api/completion"
 	"example.com/searchd/cmd/internal/command"
 	"example.com/searchd/extract/pdf"
 	"example.com/searchd/internal/settings"
@@ -40,6 +41,7 @@ type serveFlags struct {
 	guard                    guardFlags
 	addr, debugAddr          string
 	logFormat                string
+	generator                string
 	reranker, sparse         string
 	hosts                    []string
 	maxConns, maxCollections int
@@ -68,6 +70,7 @@ func (f *serveFlags) add(cmd *cobra.Command) {
 	f.engineFlags.add(cmd)
 	cmd.Flags().StringVar(&f.addr, "addr", "127.0.0.1:8080", "address to listen on")
 	cmd.Flags().StringVar(&f.reranker, "reranker", "", "cross-encoder or ColBERT model for re-ranking: a folder like that of --model (default none)")
+	cmd.Flags().StringVar(&f.generator, "generator", "", "model that generates text, for /v1/chat/completions and /v1/completions: its folder, or OWNER/NAME of a pulled one (default none)")
 	cmd.Flags().StringVar(&f.sparse, "sparse-model", "", "SPLADE checkpoint for sparse vectors: a folder like that of --model (default none)")
 	cmd.Flags().StringSliceVar(&f.hosts, "allowed-hosts", nil, "host names that requests may use besides those of loopback; if given, others are rejected")
 	f.guard.add(cmd)
@@ -172,6 +175,18 @@ func (f *serveFlags) apiOptions(cmd *cobra.Command, addr net.Addr, log *slog.Log
 	var err error
 	if o.TLS, err = f.guard.tls(func(text string) { log.Info(text) }); err != nil {
 		return o, err
+	}
+	if f.generator != "" {
+		m := modelFlags{model: f.generator, precision: f.precision}
+		g, err := m.openGenerator()
+		if err != nil {
+			return o, fmt.Errorf("--generator: %w", err)
+		}
+		_, label, err := models.Find(f.generator)
+		if err != nil {
+			return o, fmt.Errorf("--generator: %w", err)
+		}
+		o.Generator = &completion.Generator{Name: label, Model: g}
 	}
 	if err := o.Validate(); err != nil {
 		return o, errors.New(flagNamesOf.Replace(err.Error()))

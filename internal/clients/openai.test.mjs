@@ -119,3 +119,26 @@ test("a route that is not there is a NotFoundError with a message", async () => 
     return true;
   });
 });
+
+test("chat completions: a stream gives the text of the whole answer", async () => {
+  const request = { model, messages: [{ role: "user", content: "What is a class?" }], max_tokens: 24, temperature: 0.7, seed: 3 };
+  const whole = await client.chat.completions.create(request);
+  assert.equal(whole.object, "chat.completion");
+  assert.equal(whole.choices[0].message.role, "assistant");
+  assert.equal(whole.usage.completion_tokens, 24);
+  let text = "", chunks = 0, usage;
+  for await (const chunk of await client.chat.completions.create({ ...request, stream: true, stream_options: { include_usage: true } })) {
+    text += chunk.choices[0]?.delta?.content ?? "";
+    usage ??= chunk.usage;
+    chunks++;
+  }
+  assert.equal(text, whole.choices[0].message.content);
+  assert.ok(chunks > 5);
+  assert.deepEqual(usage, whole.usage);
+});
+
+test("completions: several prompts, in order", async () => {
+  const r = await client.completions.create({ model, prompt: ["the value of", "a class"], max_tokens: 8, temperature: 0 });
+  assert.deepEqual(r.choices.map((c) => c.index), [0, 1]);
+  assert.ok(r.choices.every((c) => c.text.length > 0 && c.finish_reason === "length"));
+});

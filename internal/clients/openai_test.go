@@ -182,12 +182,60 @@ func TestModels(t *testing.T) {
 			t.Errorf("model %q: %+v, %v", m.ID, one, err)
 		}
 	}
-	if n != 1 {
-		t.Errorf("%d models, want 1", n)
+	if n != 2 {
+		t.Errorf("%d models, want 2: that of vectors, and the generator", n)
 	}
 	_, err := c.Models.Get(t.Context(), "gpt-0")
 	var typed *openai.Error
 	if !errors.As(err, &typed) || typed.StatusCode != 404 || typed.Code != "model_not_found" {
 		t.Errorf("a model that is not there: %v", err)
+	}
+}
+
+// TestChat wants a streamed answer to be the one that is sent whole.
+func TestChat(t *testing.T) {
+	c := client(t)
+	p := openai.ChatCompletionNewParams{
+		Model: "any", Seed: openai.Int(7), Temperature: openai.Float(0.8), MaxTokens: openai.Int(24), Logprobs: openai.Bool(true), TopLogprobs: openai.Int(2),
+		Messages: []openai.ChatCompletionMessageParamUnion{openai.SystemMessage("Be brief."), openai.UserMessage("What is a class?")},
+	}
+	whole, err := c.Chat.Completions.New(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	choice := whole.Choices[0]
+	if choice.Message.Content == "" || choice.FinishReason != "length" || whole.Usage.CompletionTokens != 24 || len(choice.Logprobs.Content) != 24 {
+		t.Errorf("%+v", whole)
+	}
+	stream := c.Chat.Completions.NewStreaming(t.Context(), p)
+	var all openai.ChatCompletionAccumulator
+	chunks := 0
+	for stream.Next() {
+		all.AddChunk(stream.Current())
+		chunks++
+	}
+	if err := stream.Err(); err != nil {
+		t.Fatal(err)
+	}
+	if got := all.Choices[0]; got.Message.Content != choice.Message.Content || got.FinishReason != choice.FinishReason || chunks < 5 {
+		t.Errorf("in %d chunks %q, %s, want %q, %s", chunks, got.Message.Content, got.FinishReason, choice.Message.Content, choice.FinishReason)
+	}
+}
+
+func TestCompletion(t *testing.T) {
+	c := client(t)
+	p := openai.CompletionNewParams{Model: "any", Prompt: openai.CompletionNewParamsPromptUnion{OfArrayOfStrings: []string{"the value of", "a class"}},
+		Temperature: openai.Float(0), MaxTokens: openai.Int(8)}
+	whole, err := c.Completions.New(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(whole.Choices) != 2 || whole.Choices[0].Text == "" || whole.Usage.CompletionTokens != 16 {
+		t.Errorf("%+v", whole)
+	}
+	_, err = c.Completions.New(t.Context(), openai.CompletionNewParams{Model: "any", Prompt: p.Prompt, TopP: openai.Float(7)})
+	var typed *openai.Error
+	if !errors.As(err, &typed) || typed.StatusCode != 400 || typed.Code != "invalid_request" {
+		t.Errorf("top_p 7: %v", err)
 	}
 }

@@ -9,8 +9,11 @@ dir=$(mktemp -d)
 trap 'kill "${server:-}" 2>/dev/null || true; wait 2>/dev/null || true; rm -rf "$dir"' EXIT
 
 (cd "$root" && go build -o "$dir/" ./cmd/searchd)
+cp -r "$root/encoder/testdata/decoders/llama" "$dir/generator"
+cp "$root/generate/jinja/testdata/chatml.jinja" "$dir/generator/chat_template.jinja"
 port=$((20000 + RANDOM % 20000))
-"$dir/searchd" serve --data "$dir/data" --addr "127.0.0.1:$port" --meilisearch --reranker "$root/encoder/testdata/cross-xlmr" >"$dir/log" 2>&1 &
+"$dir/searchd" serve --data "$dir/data" --addr "127.0.0.1:$port" --meilisearch --reranker "$root/encoder/testdata/cross-xlmr" \
+  --generator "$dir/generator" >"$dir/log" 2>&1 &
 server=$!
 export SEARCHD_URL=http://127.0.0.1:$port
 for _ in $(seq 300); do curl -fs "$SEARCHD_URL/readyz" >/dev/null && break; sleep 0.1; done
