@@ -49,6 +49,7 @@ type catalogue struct {
 		replicas    map[string]*replica // by local name
 		revision    uint64              // of the bucket, up to which this node follows it
 		changed     chan struct{}       // closed when the catalogue changes
+		complete    bool                // all that the bucket has was read once
 		listeners   []func()
 	}
 	work chan struct{} // a token: the replicas are to be looked at
@@ -101,6 +102,9 @@ func (n *Backend) openCatalogue(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := n.checkOrigin(ctx); err != nil {
+		return err
+	}
 	opened := make(chan struct{})
 	run, cancel := context.WithCancel(context.Background())
 	n.wait.Go(func() {
@@ -124,6 +128,28 @@ func (n *Backend) openCatalogue(ctx context.Context) error {
 	}
 }
 
+// originValue is the value of the embedded backend with the origin of the cluster that the folder
+// is a node of.
+const originValue = "cluster/origin"
+
+// checkOrigin refuses a folder of another cluster, or a catalogue that was lost and made anew: its
+// collections would be taken for dropped.
+func (n *Backend) checkOrigin(ctx context.Context) error {
+	values, err := n.local.Values(ctx, originValue)
+	if err != nil {
+		return err
+	}
+	switch own := string(values[originValue]); own {
+	case n.origin:
+		return nil
+	case "":
+		return n.local.SetValues(ctx, map[string][]byte{originValue: []byte(n.origin)})
+	default:
+		return fmt.Errorf("%w: the data folder is a node of the cluster with the origin %s, and this catalogue has the origin %s: "+
+			"it is another cluster, or its catalogue was lost; nothing was changed", backend.ErrInvalid, own, n.origin)
+	}
+}
+
 // watch follows the bucket. It calls opened when it has read what is there.
 func (n *Backend) watch(ctx context.Context, opened func()) error {
 	w, err := n.kv.WatchAll(ctx)
@@ -139,9 +165,8 @@ func (n *Backend) watch(ctx context.Context, opened func()) error {
 			case !ok:
 				return errors.New("the watch has ended")
 			case entry == nil: // all that was there has come
-				if complete = true; len(seen) > 0 {
-					n.forget(seen)
-				}
+				complete = true
+				n.forget(seen)
 				opened()
 			default:
 				if !complete {
@@ -226,6 +251,7 @@ func (n *Backend) forget(seen map[string]bool) {
 	n.catalogue.change(func() {
 		c := &n.catalogue.mu
 		maps.DeleteFunc(c.collections, func(name string, _ *collection) bool { return !seen[keyOf(name)] })
+		c.complete = true
 		maps.DeleteFunc(c.nodes, func(name string, _ nodeRecord) bool { return !seen[nodeKey+name] })
 	})
 }

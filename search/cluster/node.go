@@ -81,6 +81,7 @@ type Backend struct {
 	members    members
 	statistics statisticsCache
 
+	swept    bool // replicas of earlier runs were looked at; for reconcile alone
 	done     chan struct{}
 	stop     func()
 	wait     sync.WaitGroup
@@ -91,12 +92,12 @@ var _ backend.Backend = (*Backend)(nil)
 
 // Open makes a folder a node of a cluster, or opens it again. It returns when the node follows the
 // catalogue, which needs a majority of the nodes.
-func Open(ctx context.Context, dir string, o Options) (n *Backend, err error) {
+func Open(ctx context.Context, dir string, o Options) (*Backend, error) {
 	o.Partitions, o.Copies = cmp.Or(o.Partitions, defaultPartitions), cmp.Or(o.Copies, defaultCopies)
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	n = &Backend{name: o.Node, o: o, prefix: "searchd." + o.Cluster, bucket: "SEARCHD-" + o.Cluster, notice: o.Embedded.Notice, alarm: o.Embedded.Alarm, done: make(chan struct{})}
+	n := &Backend{name: o.Node, o: o, prefix: "searchd." + o.Cluster, bucket: "SEARCHD-" + o.Cluster, notice: o.Embedded.Notice, alarm: o.Embedded.Alarm, done: make(chan struct{})}
 	n.stop = sync.OnceFunc(func() { close(n.done) })
 	if n.notice == nil {
 		n.notice = func(string) {}
@@ -106,24 +107,27 @@ func Open(ctx context.Context, dir string, o Options) (n *Backend, err error) {
 	}
 	n.catalogue.init()
 	n.members.init()
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, n.Close())
-		}
-	}()
+	if err := n.open(ctx, dir); err != nil {
+		return nil, errors.Join(err, n.Close())
+	}
+	return n, nil
+}
+
+// open opens the folder and joins the cluster. After an error the caller closes the node.
+func (n *Backend) open(ctx context.Context, dir string) (err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, err
+		return err
 	}
-	if n.local, err = embedded.OpenContext(ctx, filepath.Join(dir, "replicas"), o.Embedded); err != nil {
-		return nil, err
+	if n.local, err = embedded.OpenContext(ctx, filepath.Join(dir, "replicas"), n.o.Embedded); err != nil {
+		return err
 	}
-	if err := n.connect(ctx, dir); err != nil {
-		return nil, err
+	if err := n.connect(dir); err != nil {
+		return err
 	}
 	if err := n.openCatalogue(ctx); err != nil {
-		return nil, err
+		return err
 	}
-	return n, n.join(ctx)
+	return n.join(ctx)
 }
 
 // check reports every wrong option, and completes the name of the node.
@@ -153,7 +157,7 @@ func (o *Options) check() error {
 }
 
 // connect starts the embedded server, if there is no other, and connects to it.
-func (n *Backend) connect(ctx context.Context, dir string) (err error) {
+func (n *Backend) connect(dir string) (err error) {
 	options := []nats.Option{nats.Name(n.name), nats.MaxReconnects(-1), nats.ReconnectWait(200 * time.Millisecond), nats.RetryOnFailedConnect(true), nats.Timeout(5 * time.Second)}
 	url := n.o.NATS
 	n.logs = logReplicas

@@ -30,7 +30,7 @@ const keepInterval = 5 * time.Second
 // gone, and brings settings up to date.
 func (n *Backend) reconcile(ctx context.Context) {
 	n.catalogue.mu.Lock()
-	revision := n.catalogue.mu.revision
+	revision, complete := n.catalogue.mu.revision, n.catalogue.mu.complete
 	collections, replicas := maps.Clone(n.catalogue.mu.collections), maps.Clone(n.catalogue.mu.replicas)
 	n.catalogue.mu.Unlock()
 	wanted := map[string]bool{}
@@ -54,6 +54,9 @@ func (n *Backend) reconcile(ctx context.Context) {
 			n.remove(ctx, name, r)
 		}
 	}
+	if complete && !n.swept {
+		n.swept = n.sweep(ctx, wanted)
+	}
 	if whole {
 		n.catalogue.mu.Lock()
 		if n.members.applied.Load() < revision {
@@ -62,6 +65,23 @@ func (n *Backend) reconcile(ctx context.Context) {
 		n.catalogue.mu.Unlock()
 		n.members.wake()
 	}
+}
+
+// sweep removes what is left of replicas that are not wanted any more since the node was last open.
+func (n *Backend) sweep(ctx context.Context, wanted map[string]bool) bool {
+	list, err := n.local.Collections(ctx)
+	if err != nil {
+		return false
+	}
+	for _, c := range list {
+		if !wanted[c.Name] {
+			n.notice("removing a replica that is not wanted any more: " + c.Name)
+			if err := n.local.Drop(ctx, c.Name); err != nil {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // keep starts a replica, or gives one that runs the settings of its collection.
