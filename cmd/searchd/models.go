@@ -21,8 +21,8 @@ import (
 )
 
 func newModelsCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "models", Short: "List, describe, pull and remove checkpoints"}
-	cmd.AddCommand(newModelsListCommand(), newModelsInfoCommand(), newModelsPullCommand(), newModelsRemoveCommand())
+	cmd := &cobra.Command{Use: "models", Short: "List, describe, pull, remove and compare checkpoints"}
+	cmd.AddCommand(newModelsListCommand(), newModelsInfoCommand(), newModelsPullCommand(), newModelsRemoveCommand(), newModelsCompareCommand())
 	return cmd
 }
 
