@@ -36,6 +36,9 @@ func TestMain(m *testing.M) {
 		if os.Getenv(migrating) != "" {
 			task = func(root string, _ uint64) error { return migrate(context.Background(), root) }
 		}
+		if os.Getenv(reopening) != "" {
+			task = func(root string, _ uint64) error { return reopen(root) }
+		}
 		log.SetOutput(io.Discard)
 		if err := task(root, number("RELIABILITY_SEED", 1)); err != nil {
 			fmt.Fprintln(os.Stderr, "child:", err)
@@ -215,4 +218,71 @@ func TestKilledAtCall(t *testing.T) {
 		}
 	}
 	t.Logf("%d kills, seed %d", n, seed)
+}
+
+// reopening makes the child open and close the folders instead of going through the workload.
+const reopening = "RELIABILITY_REOPEN"
+
+// reopen opens the data folder, waits for what was interrupted, and closes it.
+func reopen(root string) error {
+	s := &session{root: root}
+	if err := s.open(s.data()); err != nil {
+		return err
+	}
+	return errors.Join(s.tasksEnd(context.Background()), s.engine.Close())
+}
+
+// TestCutAgain cuts the power a second time, while the folder that the first cut has left is
+// opened, recovered and closed. RELIABILITY_STATES sets the number of first cuts; each is followed by six.
+func TestCutAgain(t *testing.T) {
+	seed := seedOf()
+	calls, list := trace(t, seed), steps(seed)
+	r := rand.New(rand.NewPCG(seed, 5))
+	n, second, recovery := int(number("RELIABILITY_STATES", 5)), 0, 0
+	d, at := interpose.NewDisk(), 0
+	for i := range n {
+		for ; at < (i+1)*len(calls)/(n+1); at++ {
+			d.Apply(calls[at])
+		}
+		after, maybe := worlds(list, string(d.Output))
+		left, root := memory(t), memory(t)
+		lossSeed := r.Uint64()
+		for _, to := range []string{left, root} { // twice the same
+			if err := d.Cut(to, interpose.LoseSome, rand.New(rand.NewPCG(lossSeed, 0))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), child+"="+root, reopening+"=1")
+		cmd.Stderr = os.Stderr
+		log, err := (&interpose.Program{Cmd: cmd, Root: root}).Run()
+		if err != nil {
+			t.Fatalf("opening after a cut at call %d (seed %d): %v", at, seed, err)
+		}
+		recovery += len(log)
+		again, err := interpose.DiskOf(left)
+		if err != nil {
+			t.Fatal(err)
+		}
+		done := 0
+		for j := range 6 {
+			for ; done < (j+1)*len(log)/7; done++ {
+				again.Apply(log[done])
+			}
+			to := memory(t)
+			loss := append(interpose.Losses(), interpose.LoseNothing)[j%4]
+			err := again.Cut(to, loss, r)
+			if err == nil {
+				err = verify(t.Context(), to, after, maybe)
+			}
+			if err != nil {
+				t.Errorf("cut at call %d, then %s after call %d of %d of the recovery (seed %d): %v", at, loss, done, len(log), seed, err)
+			}
+			second++
+			os.RemoveAll(to)
+		}
+		os.RemoveAll(left)
+		os.RemoveAll(root)
+	}
+	t.Logf("%d power cuts, each followed by others in its recovery, %d together, of %d calls on files, seed %d", n, second, recovery, seed)
 }
