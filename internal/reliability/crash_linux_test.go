@@ -233,7 +233,8 @@ func reopen(root string) error {
 }
 
 // TestCutAgain cuts the power a second time, while the folder that the first cut has left is
-// opened, recovered and closed. RELIABILITY_STATES sets the number of first cuts; each is followed by six.
+// opened, recovered and closed. RELIABILITY_STATES sets the number of first cuts; each is followed
+// by six.
 func TestCutAgain(t *testing.T) {
 	seed := seedOf()
 	calls, list := trace(t, seed), steps(seed)
