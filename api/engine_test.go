@@ -244,3 +244,26 @@ func TestDatesWithoutOffset(t *testing.T) {
 		}
 	}
 }
+
+// TestRules: rules come with the settings, and their errors point into them.
+func TestRules(t *testing.T) {
+	f := overTwoDocuments(t)
+	f.do("PATCH", "/v1/collections/docs", `{"settings":{"rules":[{"id":"cars","queries":["pancakes"],"pin":["b"],"hide":["x"],"boost":[{"filter":"lang = 'en'","weight":1}],"redirect":"/cars"}]}}`).want(200, nil)
+	var res search.Response
+	f.do("GET", "/v1/collections/docs/search?q=Pancakes", "").want(200, &res)
+	if len(res.Hits) == 0 || res.Hits[0].ID != "b" || !res.Hits[0].Pinned || len(res.Rules) != 1 || res.Redirect != "/cars" {
+		t.Errorf("%+v", res)
+	}
+	res = search.Response{}
+	f.do("GET", "/v1/collections/docs/search?q=Pancakes&rules=false", "").want(200, &res)
+	if res.Hits[0].ID == "b" || res.Rules != nil || res.Redirect != "" {
+		t.Errorf("without rules: %+v", res)
+	}
+	var x search.Explanation
+	f.do("GET", "/v1/collections/docs/explain/b?q=pancakes", "").want(200, &x)
+	if x.Rank != 1 || len(x.Rules) != 1 {
+		t.Errorf("explained: %+v", x)
+	}
+	f.do("PATCH", "/v1/collections/docs", `{"settings":{"rules":[{"id":"r","queries":["a"],"redirect":"javascript:x"}]}}`).problem(400, "invalid_request", "/settings/rules/0/redirect")
+	f.do("PATCH", "/v1/collections/docs", `{"settings":{"rules":[{"id":"r","quer":["a"]}]}}`).problem(400, "invalid_request", "/settings/rules/0/quer")
+}

@@ -75,6 +75,9 @@ func queryOf(p *params) (search.Query, error) {
 	}
 	q.Sentences, _ = p.boolean("sentences")
 	q.Explain, _ = p.boolean("explain")
+	if rules, ok := p.boolean("rules"); ok {
+		q.Rules = &rules
+	}
 	q.Rerank, _ = p.boolean("rerank")
 	q.RerankWindow, _ = p.integer("rerank_window")
 	return q, p.err()

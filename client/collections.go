@@ -12,8 +12,26 @@ type Settings struct {
 	Language string                   `json:"language,omitempty"`
 	Fields   map[string]FieldSettings `json:"fields,omitempty"`
 	Synonyms []string                 `json:"synonyms,omitzero"` // rules such as "tv, telly => television"; empty, not nil: PatchCollection takes away those that there are
+	Rules    []Rule                   `json:"rules,omitzero"`    // what queries with certain words find; empty, not nil: PatchCollection takes away those that there are
 	Passages PassageSettings          `json:"passages,omitzero"`
 	Index    IndexSettings            `json:"index,omitzero"`
+}
+
+// Rule changes what the queries find whose words it names.
+type Rule struct {
+	ID       string      `json:"id"`
+	Queries  []string    `json:"queries"`
+	Match    string      `json:"match,omitempty"`    // exact (default): all words of the query; contains: it has them next to one another
+	Pin      []string    `json:"pin,omitempty"`      // ids of documents that are the first hits, in this order
+	Hide     []string    `json:"hide,omitempty"`     // ids of documents that are not found
+	Boost    []RuleBoost `json:"boost,omitempty"`    // beside the boosts of the query
+	Redirect string      `json:"redirect,omitempty"` // where the application sends the user
+}
+
+// RuleBoost raises, or with a negative weight lowers, the documents that pass a filter.
+type RuleBoost struct {
+	Filter string  `json:"filter"`
+	Weight float64 `json:"weight"` // -1 to 10, not 0
 }
 
 // FieldSettings are the type of a field, text (searched), filter (exact values only) or stored

@@ -16,6 +16,7 @@ type Query struct {
 	Syntax        string    `json:"syntax,omitempty"`        // operators (default); plain: quotes and minus signs in Q mean nothing
 	Spelling      string    `json:"spelling,omitempty"`      // corrected (default): words that no document has are read as near ones; exact (default with plain)
 	Unfinished    bool      `json:"unfinished,omitempty"`    // the last word of Q, where no document has it, is read as one that begins with it
+	Rules         *bool     `json:"rules,omitempty"`         // apply the rules of the collection; default true
 	Mode          string    `json:"mode,omitempty"`          // hybrid (default), semantic, keyword
 	Alpha         float64   `json:"alpha,omitempty"`         // weight of vector search, up to 1
 	Fusion        string    `json:"fusion,omitempty"`        // relative (default), rrf
@@ -80,7 +81,14 @@ type Response struct {
 	Reason       string                 `json:"degraded_reason"`
 	Warnings     []string               `json:"warnings,omitempty"` // fields of the query that neither the settings nor a document has; hits that are damaged
 	Query        *QueryText             `json:"query,omitempty"`    // how Q was parsed; nil if it is plain words without corrections
+	Rules        []RuleApplied          `json:"rules,omitempty"`    // of the collection that the query matches
+	Redirect     string                 `json:"redirect,omitempty"` // where the first of these that has a redirect sends the user
 	RequestID    string                 `json:"request_id"`
+}
+
+// RuleApplied is a rule of the collection that the query matches.
+type RuleApplied struct {
+	ID string `json:"id"`
 }
 
 // Facet counts the values of a field in the matching documents: the Limit most frequent ones, or
@@ -172,8 +180,9 @@ type Hit struct {
 	Score      float64             `json:"score"`
 	Document   json.RawMessage     `json:"document"`
 	Passages   []Passage           `json:"passages"`
-	Highlights map[string][]string `json:"highlights"`      // HTML-escaped, the query's words in <mark>…</mark>
-	Group      *HitGroup           `json:"group,omitempty"` // where hits are grouped
+	Highlights map[string][]string `json:"highlights"`       // HTML-escaped, the query's words in <mark>…</mark>
+	Group      *HitGroup           `json:"group,omitempty"`  // where hits are grouped
+	Pinned     bool                `json:"pinned,omitempty"` // by a rule of the collection
 	Explain    *Explain            `json:"explain"`
 }
 

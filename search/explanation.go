@@ -73,6 +73,9 @@ func (s *search) explainPlace(ctx context.Context, id string) (*Explanation, err
 		return nil, fmt.Errorf("%w: %s", ErrDocumentNotFound, id)
 	}
 	x.Hit = s.hits[0]
+	if s.rules != nil {
+		x.Rules = s.rules.applied
+	}
 	if s.plan.text.Differs() {
 		x.Query = &s.plan.text
 	}
@@ -147,6 +150,9 @@ func (s *search) place(ctx context.Context, d *backend.Document, x *Explanation)
 
 // reason says why a document is no candidate.
 func (s *search) reason(c candidate, d *backend.Document) string {
+	if s.rules != nil && slices.Contains(s.rules.hide, d.ID) {
+		return ReasonRule
+	}
 	if s.plan.filter != nil {
 		if parts, err := s.record.Settings.Fields.SplitStored(d.Fields); err == nil {
 			if parts.Values[filter.DocumentID] = d.ID; !s.plan.filter.Match(parts.Values) {

@@ -69,7 +69,7 @@ func (s *search) shown(refs []backend.Ref) backend.FetchRequest {
 
 // hit makes one hit.
 func (s *search) hit(ctx context.Context, c candidate, d *backend.Document, cosines []float64, show shower) (Hit, error) {
-	h := Hit{ID: d.ID, Score: c.score, Passages: []PassageHit{}, Group: c.group}
+	h := Hit{ID: d.ID, Score: c.score, Passages: []PassageHit{}, Group: c.group, Pinned: c.pinned}
 	parts, err := s.record.Settings.Fields.SplitStored(d.Fields)
 	if err != nil {
 		return h, err

@@ -13,6 +13,7 @@ type candidate struct {
 	words     fusion.Retrieved
 	vector    fusion.Retrieved
 	weak      bool // below the cutoff
+	pinned    bool // by a rule
 	best      int  // ordinal of the passage nearest to the query; 0 without the vector retriever
 	score     float64
 	boosted   *boosted          // nil where there are no boosts

@@ -41,6 +41,7 @@ type (
 	RerankExplain    = query.RerankExplain
 	KeywordExplain   = query.KeywordExplain
 	TermExplain      = query.TermExplain
+	RuleApplied      = query.RuleApplied
 	VectorExplain    = query.VectorExplain
 	FusionExplain    = query.FusionExplain
 	Explanation      = query.Explanation
@@ -74,6 +75,7 @@ const (
 	CutoffNone          = query.CutoffNone
 	CutoffAuto          = query.CutoffAuto
 	ReasonFilter        = query.ReasonFilter
+	ReasonRule          = query.ReasonRule
 	ReasonText          = query.ReasonText
 	ReasonWords         = query.ReasonWords
 	ReasonSimilarity    = query.ReasonSimilarity

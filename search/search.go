@@ -51,6 +51,7 @@ func (e *Engine) newSearch(ctx context.Context, collection string, q Query, give
 		return nil, err
 	}
 	s = &search{engine: e, collection: c.Name, record: rec, encoding: enc, plan: p, analysis: analysis, documents: c.Documents, timings: map[string]float64{}}
+	s.useRules()
 	return s, nil
 }
 
@@ -94,14 +95,15 @@ func (s *search) ranking() []step {
 		{"group", p.Group != "", s.group},                      // 12 one hit of those with the same value
 		{"rerank", ordered && p.Rerank, s.rerank},              // 13 the first of them in the order of a cross-encoder
 		{"diversify", ordered && p.Diversity > 0, s.diversify}, // 14 less of what is much the same
+		{"pin", ordered && s.pins(), s.pin},                    // 15 documents that rules put first
 	}
 }
 
 // showing returns the steps that make hits of a page.
 func (s *search) showing() []step {
 	return []step{
-		{"fetch", true, s.fetch},                     // 15 documents, passages, marks, explanations
-		{"sentences", s.plan.Sentences, s.sentences}, // 16 the sentence of each hit that is nearest to the query
+		{"fetch", true, s.fetch},                     // 16 documents, passages, marks, explanations
+		{"sentences", s.plan.Sentences, s.sentences}, // 17 the sentence of each hit that is nearest to the query
 	}
 }
 
@@ -161,6 +163,9 @@ func (s *search) finish(ctx context.Context, start time.Time) (*Response, error)
 	if s.plan.text.Differs() {
 		r.Query = &s.plan.text
 	}
+	if s.rules != nil {
+		r.Rules, r.Redirect = s.rules.applied, s.rules.redirect
+	}
 	return r, nil
 }
 
@@ -170,6 +175,7 @@ type search struct {
 	collection string
 	record     record
 	encoding   *inference.Encoding
+	rules      *rules // nil: none that the query matches
 	plan       *plan
 	analysis   *keyword.Analysis // of the collection's language
 

@@ -82,3 +82,14 @@ func ids(values []Value) []string {
 	}
 	return out
 }
+
+// IDs returns the expression that holds for the documents with the given ids, whatever fields they
+// have.
+func IDs(ids []string) Expr {
+	values := make([]Value, len(ids))
+	for i, id := range ids {
+		values[i] = literal(id)
+	}
+	const none = "\x00none" // a field that no document has
+	return OfID{In{none, values}, ids}
+}

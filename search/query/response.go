@@ -23,7 +23,14 @@ type Response struct {
 	Reason    string             `json:"degraded_reason,omitempty"`
 	Warnings  []string           `json:"warnings,omitempty"`   // fields of the query that neither the settings nor a document has; boosts by numbers or dates that no document found has; hits that are damaged
 	Query     *Text              `json:"query,omitempty"`      // how Q was read; absent where it is words alone and none was respelled
+	Rules     []RuleApplied      `json:"rules,omitempty"`      // of the collection that the query matches
+	Redirect  string             `json:"redirect,omitempty"`   // where the first of these that has a redirect sends the user
 	RequestID string             `json:"request_id,omitempty"` // set by the server
+}
+
+// RuleApplied is a rule of the collection that the query matches.
+type RuleApplied struct {
+	ID string `json:"id"`
 }
 
 // Total counts matches. Value counts the documents that the retrievers named by Of found.
@@ -42,6 +49,7 @@ type Hit struct {
 	Passages   []PassageHit        `json:"passages"`
 	Highlights map[string][]string `json:"highlights,omitempty"` // HTML-escaped snippets, the query's words in <mark>…</mark>
 	Group      *HitGroup           `json:"group,omitempty"`      // where hits are grouped
+	Pinned     bool                `json:"pinned,omitempty"`     // by a rule of the collection; its score is 0 where the query does not find it
 	Explain    *Explain            `json:"explain,omitempty"`
 }
 
@@ -133,6 +141,7 @@ type FusionExplain struct {
 // Reasons why a document is not among the results of a query.
 const (
 	ReasonFilter     = "filter"         // it does not pass the filter
+	ReasonRule       = "rule"           // a rule of the collection hides it
 	ReasonText       = "phrase"         // it lacks a phrase of the query, or has what the query excludes
 	ReasonWords      = "no_words"       // keyword mode: it has none of the query's words, or with the operator and not all
 	ReasonSimilarity = "min_similarity" // semantic mode: its cosine is smaller
@@ -146,7 +155,7 @@ const (
 // Explanation says why a document ranks where it does for a query.
 type Explanation struct {
 	Rank      int                `json:"rank"`             // from 1; 0 where it is not among the results
-	Reason    string             `json:"reason,omitempty"` // then: filter, phrase, no_words, no_passages, min_similarity, cutoff, window, group, rerank_window
+	Reason    string             `json:"reason,omitempty"` // then: filter, rule, phrase, no_words, no_passages, min_similarity, cutoff, window, group, rerank_window
 	Ranked    int                `json:"ranked"`           // documents that were ranked
 	Total     Total              `json:"total"`
 	Hit       Hit                `json:"hit"` // as a search would show it; its score is what it would have, had it been ranked
@@ -156,6 +165,7 @@ type Explanation struct {
 	Degraded  bool               `json:"degraded"`
 	Degrade   string             `json:"degraded_reason,omitempty"`
 	Warnings  []string           `json:"warnings,omitempty"`   // as in a [Response]
+	Rules     []RuleApplied      `json:"rules,omitempty"`      // as in a [Response]
 	RequestID string             `json:"request_id,omitempty"` // set by the server
 }
 

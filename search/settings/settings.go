@@ -29,6 +29,7 @@ type Settings struct {
 	Language string          `json:"language,omitempty"` // of the keyword analysis; default "en"; "ja" is stored as "cjk", "pt-BR" as "pt"
 	Fields   mapping.Mapping `json:"fields,omitempty"`   // empty: dynamic, see [mapping.Mapping]
 	Synonyms []string        `json:"synonyms,omitempty"` // rules by which keyword search expands queries, see [keyword.SynonymRule]
+	Rules    []Rule          `json:"rules,omitempty"`    // what queries with certain words find
 	Passages Passages        `json:"passages,omitzero"`
 	Index    Index           `json:"index,omitzero"`
 }
@@ -66,7 +67,7 @@ func Default(passageTokens int) Settings {
 const DefaultLanguage = "en"
 
 // Canonical returns the settings with the index's name of the language, such as cjk for ja, and nil
-// in place of empty synonyms and fields.
+// in place of empty synonyms, rules and fields.
 func (s Settings) Canonical() Settings {
 	if l, ok := analysis.LanguageOf(s.Language); ok {
 		s.Language = l
@@ -77,13 +78,16 @@ func (s Settings) Canonical() Settings {
 	if len(s.Fields) == 0 {
 		s.Fields = nil
 	}
+	if len(s.Rules) == 0 {
+		s.Rules = nil
+	}
 	return s
 }
 
 // WithQuerySettings returns the settings with those of other that affect only queries: synonyms,
-// and the weights of fields of the same type.
+// rules, and the weights of fields of the same type.
 func (s Settings) WithQuerySettings(other Settings) Settings {
-	s.Synonyms, s.Fields = other.Synonyms, maps.Clone(s.Fields)
+	s.Synonyms, s.Rules, s.Fields = other.Synonyms, other.Rules, maps.Clone(s.Fields)
 	for name, f := range s.Fields {
 		if as, ok := other.Fields[name]; ok && as.Type == f.Type {
 			s.Fields[name] = as
@@ -99,6 +103,7 @@ func (s Settings) Validate(maxTokens int) error {
 		wrong.Add("language", s.Language, "one of "+strings.Join(analysis.Languages(), ", ")+", also ja, ko, zh, nb, nn and tags such as pt-BR; standard suits any language that puts spaces between words")
 	}
 	s.checkSynonyms(&wrong)
+	s.checkRules(&wrong)
 	for _, f := range s.Fields.Faults() {
 		wrong.Add(f.Field, f.Value, f.Allowed)
 	}
