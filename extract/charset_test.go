@@ -40,6 +40,8 @@ func TestUnmarkedUTF16(t *testing.T) {
 		{"b.txt", chinese, "明天下雨。一一一"},
 		{"a.html", "<p>Tomatoes \U0001f345 and beans</p>", "Tomatoes \U0001f345 and beans"},
 		{"a.csv", "id,text\n1,Beans\n", "Beans"},
+		{"a.eml", "From: a@example.org\r\nSubject: Beans\r\n\r\nWater them, Zoë.\r\n", "Water them, Zoë."},
+		{"b.eml", "Subject: Beans\nContent-Type: text/html; charset=utf-8\n\n<p>Water them</p>", "Water them"},
 		{"a.jsonl", "{\"text\":\"Beans\"}\n", "Beans"},
 		{"a.vcf", "BEGIN:VCARD\nFN:Anna\nNOTE:Beans\nEND:VCARD\n", "Beans"},
 		{"long.txt", strings.Repeat("\U0001f345 long ", 500) + "\n\nend", "end"},
@@ -163,6 +165,28 @@ func TestGuessedCharsets(t *testing.T) {
 			if len(out.docs) == 0 || !strings.Contains(out.String(), row) || len(out.errors) != 1 || !strings.Contains(out.errors[0].Reason, "read as "+tt.want) {
 				t.Errorf("%s as %s: %.500s, want %q and a warning", tt.encoding, name, out, row)
 			}
+		}
+	}
+}
+
+// A few NUL bytes of a web page are damage; many are no page, and other texts have none.
+func TestStrayNULs(t *testing.T) {
+	page := "<html><body>" + strings.Repeat("<p>Water the beds each morning.</p>\n", 200)
+	for _, tt := range []struct {
+		name, in string
+		docs     int
+		reason   string
+	}{
+		{"a.html", page + "<p>to\x00matoes</p>", 1, "a.html: warning: 1 NUL byte left out"},
+		{"a.html", page + "\x00\x00\x00<p>tomatoes</p>", 1, "a.html: warning: 3 NUL bytes left out"},
+		{"a.html", "\x00" + page + "<p>tomatoes", 1, "a.html: warning: 1 NUL byte left out"},
+		{"a.html", page + strings.Repeat("\x00", 20), 0, "a.html:201: binary data (NUL bytes), not HTML"},
+		{"a.html", "<p>x\x00", 0, "a.html:1: binary data (NUL bytes), not HTML"},
+		{"a.txt", page + "\x00", 0, "a.txt:201: binary data (NUL bytes), not plain text"},
+	} {
+		out := readBytes(t, []byte(tt.in), tt.name, Options{})
+		if len(out.docs) != tt.docs || len(out.errors) != 1 || out.errors[0].Error() != tt.reason || tt.docs > 0 && !strings.Contains(out.String(), "tomatoes") {
+			t.Errorf("%.30q: %d documents, %v, want %d and %q", tt.in, len(out.docs), out.errors, tt.docs, tt.reason)
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 // ofLines are the formats that declare no encoding; those of inUTF16 may be in UTF-16.
 var (
 	ofLines = map[Format]bool{CSV: true, Markdown: true, Text: true, VCF: true, ICS: true}
-	inUTF16 = map[Format]bool{CSV: true, Markdown: true, Text: true, VCF: true, ICS: true, HTML: true, JSONL: true, IPYNB: true, Canvas: true, OPML: true}
+	inUTF16 = map[Format]bool{CSV: true, Markdown: true, Text: true, VCF: true, ICS: true, HTML: true, EML: true, JSONL: true, IPYNB: true, Canvas: true, OPML: true}
 )
 
 // decode decodes a stream without a byte order mark if it looks like UTF-16, or if its format

@@ -24,6 +24,9 @@ import (
 // isBinary are the formats whose files may hold NUL bytes.
 var isBinary = map[Format]bool{PDF: true, Picture: true, DOCX: true, EPUB: true, ODF: true, PPTX: true, XLSX: true, XLS: true, MSG: true}
 
+// maxNULShare is the number of bytes of a web page of which one may be NUL.
+const maxNULShare = 1000
+
 // readWhole reads a file with one document.
 func (x *source) readWhole(br *bufio.Reader) error {
 	if x.info != nil && !x.packed && x.info.Size() > x.o.MaxFile {
@@ -37,6 +40,12 @@ func (x *source) readWhole(br *bufio.Reader) error {
 	b := k.b
 	if bytes.HasPrefix(b, []byte("%PDF-")) && x.format != PDF {
 		return x.Errorf(0, "a PDF under the name of %s; call it .pdf, or say --format pdf", formatNouns[x.format])
+	}
+	if n := bytes.Count(b, []byte{0}); n > 0 && x.format == HTML && n < len(b)/maxNULShare { // browsers ignore them, too
+		if err := x.Warnf(0, "%s left out", content.Plural(n, "NUL byte")); err != nil {
+			return err
+		}
+		b = bytes.ReplaceAll(b, []byte{0}, nil)
 	}
 	if i := bytes.IndexByte(b, 0); i >= 0 && !isBinary[x.format] {
 		return x.Errorf(1+bytes.Count(b[:i], []byte("\n")), "%v, not %s", errNUL, formatNouns[x.format])
