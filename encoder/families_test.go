@@ -2,6 +2,9 @@ package encoder
 
 import (
 	"cmp"
+	"encoding/json"
+	"errors"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -115,4 +118,44 @@ func dot(a, b []float32) (sum float64) {
 		sum += float64(a[i]) * float64(b[i])
 	}
 	return sum
+}
+
+// TestFamilyConfigsChanged puts wrong values into each member of config.json and wants an error or
+// a model that encodes, never a panic.
+func TestFamilyConfigsChanged(t *testing.T) {
+	for _, dir := range familyFolders(t) {
+		t.Run(filepath.Base(dir), func(t *testing.T) {
+			t.Parallel()
+			b, err := os.ReadFile(filepath.Join(dir, "config.json"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var config map[string]json.RawMessage
+			if err := json.Unmarshal(b, &config); err != nil {
+				t.Fatal(err)
+			}
+			loaded := 0
+			for member := range config {
+				for _, value := range []string{"null", "0", "-1", "1", "7", "999999999", `"x"`, "[]", "true", "false"} {
+					changed := maps.Clone(config)
+					changed[member] = json.RawMessage(value)
+					text, err := json.Marshal(changed)
+					if err != nil {
+						t.Fatal(err)
+					}
+					m, err := Load(overlay{os.DirFS(dir), map[string]string{"config.json": string(text)}}, Options{Threads: 1})
+					if err != nil {
+						continue
+					}
+					loaded++
+					if _, err := m.Encode(t.Context(), []string{"river harbour engine"}, EncodeOptions{}); err != nil && !errors.Is(err, ErrNotFinite) {
+						t.Errorf("%s = %s: %v", member, value, err)
+					}
+				}
+			}
+			if loaded == 0 {
+				t.Error("no changed config loads")
+			}
+		})
+	}
 }
