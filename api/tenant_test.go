@@ -272,3 +272,15 @@ func TestTenantTokensThatAreWrong(t *testing.T) {
 	}
 	ask(good).problem(401, "invalid_api_key", "")
 }
+
+// TestTenantsAndRules: a rule pins no document that a tenant may not see.
+func TestTenantsAndRules(t *testing.T) {
+	f := newTenants(t)
+	f.do("PATCH", "/v1/collections/both", `{"settings":{"rules":[{"id":"r","queries":["pancakes"],"pin":["nocturne-2","a3"]}]}}`, "Authorization", "Bearer "+f.secret).want(200, nil)
+	token := f.token(`,"filter":"tenant = 'tenant-a'"`)
+	var res search.Response
+	a := f.do("POST", "/v1/collections/both/search", `{"q":"pancakes","mode":"keyword"}`, "Authorization", "Bearer "+token).want(200, &res)
+	if found := leaks(a.Body.String()); len(found) > 0 || len(res.Hits) != 2 || res.Hits[0].ID != "a3" || res.Total.Value != 2 {
+		t.Errorf("%q in %s", found, a.Body)
+	}
+}
