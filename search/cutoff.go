@@ -11,10 +11,11 @@ import (
 	"example.com/searchd/search/fusion"
 )
 
-// autoCutoff is the probability of relevance below which a document is not a match. At .08 hybrid
-// searches of twelve retrieval sets keep the best right answer of 95% of the queries, without the
-// rule about all words, and answer 97% of fifteen nonsense queries with nothing.
-const autoCutoff = 0.08
+// autoCutoff is the probability of relevance below which a document is not a match. At .07, on
+// ten retrieval sets and random parts of them with 55 to 600 documents, hybrid searches keep the
+// best right answer of 97 to 98% of the queries, without the rule about all words, and find nothing
+// for 93 to 96% of fifteen nonsense queries; semantic searches 99% and 82 to 85%.
+const autoCutoff = 0.07
 
 // MaxLessRelevant is the largest number of results below the cutoff that a query may ask for.
 const MaxLessRelevant = 100

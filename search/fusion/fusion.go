@@ -30,10 +30,10 @@ const rrfK = 60
 // ones, and begins at minPrior, below which nothing was measured. Fitted to the first results of
 // six retrieval sets and random parts of them with 55, 150 and 600 documents.
 const (
-	scaleHybrid   = 12
-	scaleSemantic = 9 // likeness is the only evidence
+	scaleHybrid   = 11
+	scaleSemantic = 8 // likeness is the only evidence
 	minPrior      = 50
-	maxPrior      = 300
+	maxPrior      = 150
 )
 
 // Retrieved is the score of a document by one retriever.

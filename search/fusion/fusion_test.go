@@ -12,8 +12,8 @@ func TestScore(t *testing.T) {
 	}
 	rrf, matched := Scorer{Mode: Hybrid, Method: RRF, Alpha: 0.5, Ceiling: 10}, Scorer{Mode: Semantic, MatchShare: 0.25, LeastMatch: 0.2}
 	logistic := func(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
-	hybridly := func(evidence float64) float64 { return logistic(12*evidence - math.Log(100)) }
-	semantically := func(likeness float64) float64 { return logistic(9*likeness - math.Log(50)) }
+	hybridly := func(evidence float64) float64 { return logistic(11*evidence - math.Log(100)) }
+	semantically := func(likeness float64) float64 { return logistic(8*likeness - math.Log(50)) }
 	for _, tc := range []struct {
 		name          string
 		s             Scorer
@@ -30,8 +30,8 @@ func TestScore(t *testing.T) {
 		{"keyword", Scorer{Mode: Keyword, Ceiling: 10}, of(1, 3), Retrieved{}, 3},
 		{"compared token by token", matched, Retrieved{}, Retrieved{Rank: 2, Score: 0.6, Known: true, Match: new(0.8)}, semantically(0.75*0.6 + 0.25*0.8)},
 		{"not compared", matched, Retrieved{}, of(1, 0.7), semantically(0.75*0.7 + 0.25*0.2)},
-		{"few documents", Scorer{Mode: Hybrid, Alpha: 1}, Retrieved{}, of(1, 0.5), logistic(6 - math.Log(50))},
-		{"many documents", Scorer{Mode: Hybrid, Alpha: 1, Documents: 1e6}, Retrieved{}, of(1, 0.5), logistic(6 - math.Log(300))},
+		{"few documents", Scorer{Mode: Hybrid, Alpha: 1}, Retrieved{}, of(1, 0.5), logistic(5.5 - math.Log(50))},
+		{"many documents", Scorer{Mode: Hybrid, Alpha: 1, Documents: 1e6}, Retrieved{}, of(1, 0.5), logistic(5.5 - math.Log(150))},
 		{"documents like a document", Scorer{Mode: Semantic, RawCosine: true}, Retrieved{}, of(1, 0.7), 0.7},
 	} {
 		if got := tc.s.Score(&tc.words, &tc.vector); math.Abs(got-tc.want) > 1e-12 {
