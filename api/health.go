@@ -107,3 +107,11 @@ func (s *Server) openAPI(w http.ResponseWriter, r *http.Request) error {
 	_, err := w.Write(openAPI)
 	return err
 }
+
+// clusterStatus describes the cluster as this node sees it.
+func (s *Server) clusterStatus(_ http.ResponseWriter, r *http.Request) (any, error) {
+	if s.o.ClusterStatus == nil {
+		return nil, fmt.Errorf("%w: this server is not a node of a cluster; `searchd serve --cluster NAME` makes it one", search.ErrUnsupported)
+	}
+	return s.o.ClusterStatus(r.Context()), nil
+}

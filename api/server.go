@@ -32,9 +32,10 @@ type Options struct {
 	Revision     string                // of the source, shown by /info; default: none
 	Meilisearch  meilisearch.Vault     // answers the clients of Meilisearch and keeps their settings there; default: their routes do not exist
 	Keys         *access.Keyring       // who may do what; default: everybody may do everything
-	Cluster      Cluster               // of which the server is a node; default: it stands alone
 	TLS          *tls.Config           // speaks TLS with it; default: plain HTTP
 	AllowedHosts []string              // names that a Host header may hold besides those of loopback; with names given, or when bound to loopback, others get 403
+
+	ClusterStatus func(ctx context.Context) any // describes the cluster that the server is a node of; default: it stands alone
 
 	PDF func(ctx context.Context, b []byte) (extract.PDFText, error) // reads a PDF, see package extract/pdf; default: imports take none
 

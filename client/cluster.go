@@ -17,8 +17,7 @@ type Cluster struct {
 // ClusterNode is a node of a cluster.
 type ClusterNode struct {
 	Name    string `json:"name"`
-	State   string `json:"state"` // up, silent, gone, away
-	Drained bool   `json:"drained,omitempty"`
+	State   string `json:"state"`   // up, silent, gone, away
 	Serving int    `json:"serving"` // partitions that it serves
 }
 

@@ -257,7 +257,7 @@ func (f *serveFlags) serveFolder(ctx context.Context, addr net.Addr, front *api.
 		return err
 	}
 	if node != nil {
-		o.Cluster = node
+		o.ClusterStatus = func(ctx context.Context) any { return node.Status(ctx) }
 		node.OnChange(func() {
 			if err := o.Keys.Refresh(); err != nil {
 				o.Logger.Error("reading the API keys that other nodes have changed", "error", err)

@@ -332,8 +332,7 @@ func (n *Backend) Backup(context.Context, io.Writer) (int64, error) {
 // NodeStatus is a node as another sees it.
 type NodeStatus struct {
 	Name    string `json:"name"`
-	State   string `json:"state"` // up, silent, gone, away
-	Drained bool   `json:"drained,omitempty"`
+	State   string `json:"state"`   // up, silent, gone, away
 	Serving int    `json:"serving"` // replicas
 }
 
@@ -361,7 +360,7 @@ type Status struct {
 func (n *Backend) Status(ctx context.Context) (out Status) {
 	out = Status{Cluster: n.o.Cluster, Node: n.name, InContact: n.inContact(), Nodes: []NodeStatus{}, Partitions: []PartitionStatus{}}
 	for name, r := range n.nodes() {
-		s := NodeStatus{Name: name, Drained: r.Drained, State: "up"}
+		s := NodeStatus{Name: name, State: "up"}
 		m := &n.members
 		m.mu.Lock()
 		silent := name != n.name && time.Since(m.peer(name).answered) > leaseTime
@@ -419,13 +418,4 @@ func (n *Backend) Status(ctx context.Context) (out Status) {
 		}
 	}
 	return out
-}
-
-// Drain takes the partitions off a node, or with undo gives it partitions again. It returns when
-// that is in the catalogue; the partitions move then.
-func (n *Backend) Drain(ctx context.Context, node string, undo bool) error {
-	if n.nodes()[node].Name == "" {
-		return fmt.Errorf("%w: node %q: allowed: a node of the cluster", backend.ErrInvalid, node)
-	}
-	return n.changeNode(ctx, node, func(r *nodeRecord) { r.Drained = !undo })
 }

@@ -255,9 +255,9 @@ var register = porcupine.Model{
 	Equal: func(a, b any) bool { return a == b },
 }
 
-// TestKills kills nodes at random while writers and readers use the others: no acknowledged write
-// is lost, the history of each document is linearizable, and searches miss nothing. CLUSTER_KILLS
-// says how many nodes are killed, and CLUSTER_SEED which.
+// TestKills kills nodes at random, and freezes every third for a while, while writers and readers
+// use the others: no acknowledged write is lost, the history of each document is linearizable, and
+// searches miss nothing. CLUSTER_KILLS says how many nodes are hit, and CLUSTER_SEED which.
 func TestKills(t *testing.T) {
 	longtest.Skip(t)
 	kills, seed := number(t, "CLUSTER_KILLS", 3), uint64(number(t, "CLUSTER_SEED", 1))
@@ -419,6 +419,13 @@ func TestKills(t *testing.T) {
 	for k := range kills {
 		time.Sleep(time.Duration(2000+r.IntN(3000)) * time.Millisecond)
 		i := r.IntN(3)
+		if k%3 == 2 {
+			_ = nodes[i].cmd.Process.Signal(syscall.SIGSTOP)
+			time.Sleep(time.Duration(1000+r.IntN(9000)) * time.Millisecond)
+			_ = nodes[i].cmd.Process.Signal(syscall.SIGCONT)
+			t.Logf("fault %d: node %d was frozen", k+1, i)
+			continue
+		}
 		_ = nodes[i].cmd.Process.Signal(syscall.SIGKILL)
 		_ = nodes[i].cmd.Wait()
 		time.Sleep(time.Duration(r.IntN(9000)) * time.Millisecond)

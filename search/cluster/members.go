@@ -22,17 +22,18 @@ import (
 // Times of the membership. They need clocks that run equally fast, not clocks that agree.
 const (
 	pingInterval = 300 * time.Millisecond
-	leaseTime    = 3 * time.Second  // after a question that a majority answered, a node may serve for so long
-	goneTime     = 4 * time.Second  // a node that a majority has not heard from for so long is gone; longer than leaseTime
-	recentTime   = 1 * time.Second  // how old the answer of a node may be to count for what it has heard
-	moveTime     = 60 * time.Second // a node that is gone for so long gets its partitions taken over
+	leaseTime    = 3 * time.Second // after a question that a majority answered, a node may serve for so long
+	goneTime     = 4 * time.Second // a node that a majority has not heard from for so long is gone; longer than leaseTime
+	recentTime   = 1 * time.Second // how old the answer of a node may be to count for what it has heard
 )
+
+// moveTime is how long a node is gone until others take over its partitions.
+var moveTime = 60 * time.Second
 
 // nodeRecord is a node in the catalogue.
 type nodeRecord struct {
-	Name    string
-	Drained bool // it gets no partitions
-	Away    bool // it is gone, and others have taken over its partitions
+	Name string
+	Away bool // it is gone, and others have taken over its partitions
 
 	revision uint64 // of the bucket
 }
@@ -298,7 +299,8 @@ func (n *Backend) watchNodes() {
 		silent := time.Since(n.members.peer(name).heard)
 		n.members.mu.Unlock()
 		if !r.Away && silent > moveTime && n.gone(name) {
-			if err := n.changeNode(ctx, name, func(r *nodeRecord) { r.Away = true }); err == nil {
+			before := false
+			if err := n.changeNode(ctx, name, func(r *nodeRecord) { before, r.Away = r.Away, true }); err == nil && !before {
 				n.alarm(fmt.Sprintf("node %s has not answered for %s: its partitions are taken over by others", name, silent.Round(time.Second)))
 			}
 		}
@@ -319,7 +321,7 @@ func (n *Backend) placed(c *collection, p int) []string {
 	}
 	var list []candidate
 	for name, r := range n.nodes() {
-		if r.Drained || r.Away {
+		if r.Away {
 			continue
 		}
 		h := fnv.New64a()

@@ -25,6 +25,8 @@ type three struct {
 	dir   string
 	peers []string
 	nodes [3]*Backend
+
+	security Security
 }
 
 // newThree starts three nodes.
@@ -55,7 +57,7 @@ func (c *three) start(which ...int) {
 		wait.Go(func() {
 			ctx, cancel := context.WithTimeout(c.t.Context(), time.Minute)
 			defer cancel()
-			o := Options{Cluster: "test", Node: fmt.Sprint("n", i), Listen: c.peers[i], Peers: c.peers, Partitions: 4}
+			o := Options{Cluster: "test", Node: fmt.Sprint("n", i), Listen: c.peers[i], Peers: c.peers, Partitions: 4, Security: c.security}
 			o.Embedded.Alarm = func(text string) { c.t.Logf("%s: node %d: %s", time.Now().Format("05.000"), i, text) }
 			c.nodes[i], errs[i] = Open(ctx, filepath.Join(c.dir, o.Node), o)
 		})
@@ -197,5 +199,45 @@ func TestThreeNodes(t *testing.T) {
 	docs, err := c.on(2).Lookup(ctx, "docs", []string{"d0", "d59", "none"})
 	if err != nil || docs[0] == nil || docs[1] == nil || docs[2] != nil {
 		t.Errorf("Lookup = %v, %v", docs, err)
+	}
+}
+
+// TestTakenOver stops a node for so long that the others take over its partitions, and starts it
+// again.
+func TestTakenOver(t *testing.T) {
+	longtest.Skip(t)
+	defer func(before time.Duration) { moveTime = before }(moveTime)
+	moveTime = 6 * time.Second
+	c := newThree(t)
+	c.start(0, 1, 2)
+	ctx := t.Context()
+	if err := c.on(1).Create(ctx, "docs", backend.Config{Dimension: 2, Language: "en"}); err != nil {
+		t.Fatal(err)
+	}
+	for k := range 40 {
+		if _, err := c.on(k%3).Apply(ctx, "docs", []backend.Write{testWrite(fmt.Sprint("d", k), "white whale")}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.stop(0)
+	t.Logf("the partitions are taken over after %s", until(t, time.Minute, func() error {
+		for _, p := range c.nodes[1].Status(ctx).Partitions {
+			if !slices.Equal(p.Serving, []string{"n1", "n2"}) {
+				return fmt.Errorf("%+v", p)
+			}
+		}
+		return nil
+	}))
+	c.start(0)
+	until(t, 20*time.Second, func() error {
+		for _, s := range c.nodes[2].Status(ctx).Nodes {
+			if s.State != "up" || s.Serving == 0 {
+				return fmt.Errorf("%+v", s)
+			}
+		}
+		return nil
+	})
+	if found, err := c.on(0).Words(ctx, "docs", backend.Words{Text: "whale"}, 1, nil); err != nil || found.Total != 40 {
+		t.Errorf("a search finds %d of 40, %v", found.Total, err)
 	}
 }
