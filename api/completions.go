@@ -5,7 +5,6 @@ import (
 	"net/http"
 
 	"example.com/searchd/api/completion"
-	"example.com/searchd/generate"
 )
 
 // promptBody is the body of POST /v1/completions.
@@ -14,47 +13,32 @@ type promptBody struct {
 	Prompt textInput `json:"prompt"`
 }
 
-// completions serves POST /v1/completions.
+// completions serves POST /v1/completions, within the time of a request that encodes.
 func (s *Server) completions(w http.ResponseWriter, r *http.Request) error {
-	g := s.o.Generator
-	if g == nil {
-		return completion.ErrNoGenerator
-	}
 	var q promptBody
-	if err := decodeBody(r, false, &q); err != nil {
+	if s.o.Generator == nil {
+		return completion.ErrNoGenerator
+	} else if err := decodeBody(r, false, &q); err != nil {
 		return err
 	}
-	in, err := q.Prompt.read("prompt", completion.MaxPrompts, g.Model.Info().Vocab)
+	in, err := q.Prompt.read("prompt", completion.MaxPrompts, s.o.Generator.Model.Info().Vocab)
 	if err != nil {
 		return err
 	}
-	prompts, err := q.Requests(g, in.texts, in.ids)
-	if err != nil {
-		return err
-	}
-	return s.complete(w, r, &q.Common, prompts, false)
+	ctx, cancel := context.WithTimeout(r.Context(), s.o.EmbedTimeout)
+	defer cancel()
+	return s.o.Generator.Continue(ctx, w, &q.PromptRequest, in.texts, in.ids, requestID(ctx))
 }
 
 // chatCompletions serves POST /v1/chat/completions.
 func (s *Server) chatCompletions(w http.ResponseWriter, r *http.Request) error {
-	g := s.o.Generator
-	if g == nil {
-		return completion.ErrNoGenerator
-	}
 	var q completion.ChatRequest
-	if err := decodeBody(r, false, &q); err != nil {
+	if s.o.Generator == nil {
+		return completion.ErrNoGenerator
+	} else if err := decodeBody(r, false, &q); err != nil {
 		return err
 	}
-	prompts, err := q.Requests(g)
-	if err != nil {
-		return err
-	}
-	return s.complete(w, r, &q.Common, prompts, true)
-}
-
-// complete generates and answers within the time of a request that encodes.
-func (s *Server) complete(w http.ResponseWriter, r *http.Request, q *completion.Common, prompts []generate.Request, chat bool) error {
 	ctx, cancel := context.WithTimeout(r.Context(), s.o.EmbedTimeout)
 	defer cancel()
-	return s.o.Generator.Answer(ctx, w, q, prompts, requestID(r.Context()), chat)
+	return s.o.Generator.Chat(ctx, w, &q, requestID(ctx))
 }

@@ -168,8 +168,8 @@ func generationError(err error) error {
 	return err
 }
 
-// Requests returns a request for each text, or for each list of ids.
-func (q *PromptRequest) Requests(g *Generator, texts []string, ids [][]int32) ([]generate.Request, error) {
+// requests returns a request for each text, or for each list of ids.
+func (q *PromptRequest) requests(g *Generator, texts []string, ids [][]int32) ([]generate.Request, error) {
 	o, err := q.options(g.Model)
 	if err != nil {
 		return nil, err
@@ -190,8 +190,8 @@ func (q *PromptRequest) Requests(g *Generator, texts []string, ids [][]int32) ([
 	return prompts, nil
 }
 
-// Requests returns the request for a chat.
-func (q *ChatRequest) Requests(g *Generator) ([]generate.Request, error) {
+// requests returns the request for a chat.
+func (q *ChatRequest) requests(g *Generator) ([]generate.Request, error) {
 	if q.MaxTokens == nil {
 		q.MaxTokens = q.MaxNewTokens
 	}
@@ -259,9 +259,27 @@ func plainMessages(raw json.RawMessage) ([]byte, error) {
 	return json.Marshal(list)
 }
 
-// Answer generates the texts of all prompts and sends them, whole or as a stream. id names the
-// answer, chat chooses its shape. An error before anything was sent is returned.
-func (g *Generator) Answer(ctx context.Context, w http.ResponseWriter, q *Common, prompts []generate.Request, id string, chat bool) error {
+// Continue continues prompts, given as texts or as ids, and sends the answer, whole or as a stream,
+// with an id. An error before anything was sent is returned.
+func (g *Generator) Continue(ctx context.Context, w http.ResponseWriter, q *PromptRequest, texts []string, ids [][]int32, id string) error {
+	prompts, err := q.requests(g, texts, ids)
+	if err != nil {
+		return err
+	}
+	return g.answer(ctx, w, &q.Common, prompts, id, false)
+}
+
+// Chat answers a chat, as Continue does a prompt.
+func (g *Generator) Chat(ctx context.Context, w http.ResponseWriter, q *ChatRequest, id string) error {
+	prompts, err := q.requests(g)
+	if err != nil {
+		return err
+	}
+	return g.answer(ctx, w, &q.Common, prompts, id, true)
+}
+
+// answer generates the texts of all prompts and sends them in the shape of a chat or of prompts.
+func (g *Generator) answer(ctx context.Context, w http.ResponseWriter, q *Common, prompts []generate.Request, id string, chat bool) error {
 	c := &completion{name: g.Name, id: "cmpl-" + id, created: time.Now().Unix(), chat: chat, stream: q.Stream, tok: g.Model.Tokenizer()}
 	if chat {
 		c.id = "chat" + c.id
