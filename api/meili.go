@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
-	"strings"
 	"time"
 
 	"example.com/searchd/access"
@@ -218,80 +216,11 @@ func (s *Server) meiliMultiSearch(_ http.ResponseWriter, r *http.Request) (any, 
 	})
 }
 
-// meiliActions are the actions of a key and the scopes that they need. Those of things that this
-// server does not have need none.
-var meiliActions = []struct {
-	name   string
-	scopes access.Scopes
-}{
-	{"*", access.All},
-	{"search", access.Search},
-	{"documents.*", access.DocumentsRead | access.DocumentsWrite}, {"documents.get", access.DocumentsRead}, {"documents.add", access.DocumentsWrite}, {"documents.delete", access.DocumentsWrite},
-	{"indexes.*", access.CollectionsAdmin}, {"indexes.create", access.CollectionsAdmin}, {"indexes.get", access.CollectionsAdmin}, {"indexes.update", access.CollectionsAdmin}, {"indexes.delete", access.CollectionsAdmin},
-	{"settings.*", access.CollectionsAdmin}, {"settings.get", access.CollectionsAdmin}, {"settings.update", access.CollectionsAdmin},
-	{"tasks.*", access.CollectionsAdmin}, {"tasks.get", access.CollectionsAdmin},
-	{"keys.*", access.KeysAdmin}, {"keys.create", access.KeysAdmin}, {"keys.get", access.KeysAdmin}, {"keys.update", access.KeysAdmin}, {"keys.delete", access.KeysAdmin},
-	{"metrics.get", access.MetricsRead}, {"metrics.*", access.MetricsRead},
-	{"stats.get", 0}, {"stats.*", 0}, {"version", 0},
-}
-
-// meiliScopes returns the scopes of actions.
-func meiliScopes(actions []string) (scopes access.Scopes, err error) {
-	for _, name := range actions {
-		i := slices.IndexFunc(meiliActions, func(a struct {
-			name   string
-			scopes access.Scopes
-		}) bool {
-			return a.name == name
-		})
-		if i < 0 {
-			return 0, &meilisearch.Error{Status: 400, Code: "invalid_api_key_actions", Message: fmt.Sprintf("actions: %.40q: not known here", name)}
-		}
-		scopes |= meiliActions[i].scopes
-	}
-	return scopes, nil
-}
-
-// meiliKeyAnswer is a key as clients of Meilisearch expect it.
-type meiliKeyAnswer struct {
-	Name        string            `json:"name"`
-	Description *string           `json:"description"`
-	Key         string            `json:"key"` // once complete, after that without its secret
-	UID         string            `json:"uid"`
-	Actions     []string          `json:"actions"`
-	Indexes     []string          `json:"indexes"`
-	ExpiresAt   *meilisearch.Time `json:"expiresAt"`
-	CreatedAt   meilisearch.Time  `json:"createdAt"`
-	UpdatedAt   meilisearch.Time  `json:"updatedAt"`
-}
-
-func meiliKeyOf(k access.Key, token string) meiliKeyAnswer {
-	a := meiliKeyAnswer{Name: k.Name, Key: cmp.Or(token, "sd_"+k.ID+"_…"), UID: access.UUID(k.ID), Actions: []string{}, Indexes: k.Collections, CreatedAt: meilisearch.Time{Time: k.Created}, UpdatedAt: meilisearch.Time{Time: k.Created}}
-	if k.Expires != nil {
-		a.ExpiresAt = &meilisearch.Time{Time: *k.Expires}
-	}
-	if k.Scopes == access.All {
-		a.Actions = []string{"*"}
-		return a
-	}
-	for _, of := range meiliActions {
-		if of.scopes != 0 && k.Scopes.Has(of.scopes) && (strings.HasSuffix(of.name, "*") || !strings.Contains(of.name, ".")) {
-			a.Actions = append(a.Actions, of.name)
-		}
-	}
-	for _, half := range []string{"documents.get", "documents.add"} {
-		if scopes, _ := meiliScopes([]string{half}); k.Scopes.Has(scopes) && !slices.Contains(a.Actions, "documents.*") {
-			a.Actions = append(a.Actions, half)
-		}
-	}
-	return a
-}
-
 func (s *Server) meiliKeys(_ http.ResponseWriter, r *http.Request) (any, error) {
-	out := meilisearch.Page[meiliKeyAnswer]{Results: []meiliKeyAnswer{}, Limit: 20}
+	out := meilisearch.Page[meilisearch.Key]{Results: []meilisearch.Key{}, Limit: 20}
 	for _, k := range s.o.Keys.Keys() {
 		if callerOf(r.Context()).visible(k) {
-			out.Results = append(out.Results, meiliKeyOf(k, ""))
+			out.Results = append(out.Results, meilisearch.KeyOf(k, ""))
 		}
 	}
 	out.Total, out.Limit = len(out.Results), max(20, len(out.Results))
@@ -316,7 +245,7 @@ func (s *Server) meiliVisibleKey(r *http.Request) (access.Key, error) {
 
 func (s *Server) meiliKey(_ http.ResponseWriter, r *http.Request) (any, error) {
 	key, err := s.meiliVisibleKey(r)
-	return meiliKeyOf(key, ""), err
+	return meilisearch.KeyOf(key, ""), err
 }
 
 func (s *Server) meiliCreateKey(w http.ResponseWriter, r *http.Request) error {
@@ -341,7 +270,7 @@ func (s *Server) meiliCreateKey(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	var err error
-	if spec.Scopes, err = meiliScopes(b.Actions); err != nil {
+	if spec.Scopes, err = meilisearch.Scopes(b.Actions); err != nil {
 		return err
 	}
 	if b.ExpiresAt != nil {
@@ -358,7 +287,7 @@ func (s *Server) meiliCreateKey(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, http.StatusCreated, meiliKeyOf(key, token))
+	return writeJSON(w, http.StatusCreated, meilisearch.KeyOf(key, token))
 }
 
 func (s *Server) meiliUpdateKey(http.ResponseWriter, *http.Request) error {
