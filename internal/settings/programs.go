@@ -12,5 +12,5 @@ var OfSearchd = strings.Fields(`addr allow-private allowed-hosts alpha base beam
 		nats nats-creds node-addr node-ca node-cert node-key node-name only open operator
 		partitions pause peers pooling precision quantize query rate rate-burst rate-limit
 		repair repetition-penalty require-key reranker scopes searchers seed sentences
-		server settings sort sparse-model spelling stop sts temperature threads timeout
+		server settings sort sparse-model spelling stop sts temperature texts threads timeout
 		tls-cert tls-key tokens top-k top-p truth verify`)
