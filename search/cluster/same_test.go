@@ -22,7 +22,10 @@ import (
 // found with the same scores to the last bit, facets count the same, orders and the nearest
 // passages are the same.
 func TestSameAsOne(t *testing.T) {
-	const documents = 1500
+	documents := 1500
+	if testing.Short() {
+		documents = 200
+	}
 	ctx := t.Context()
 	one, err := embedded.Open(t.TempDir(), embedded.Options{})
 	if err != nil {
