@@ -80,6 +80,7 @@ type Backend struct {
 	catalogue  catalogue
 	members    members
 	statistics statisticsCache
+	places     places
 
 	swept    bool // replicas of earlier runs were looked at; for reconcile alone
 	done     chan struct{}

@@ -45,6 +45,7 @@ type replica struct {
 		changed chan struct{} // closed when place grows or serving changes
 		serving bool          // it has applied all that was acknowledged when it began to serve
 		fault   error         // why it does not follow the log; nil: it does
+		lost    error         // the log lost messages that were applied here: the replica stops for good
 	}
 }
 
@@ -122,15 +123,19 @@ func pause(ctx context.Context, d time.Duration) {
 // consume reads the log from the present place on and applies it, until it fails.
 func (r *replica) consume(ctx context.Context) error {
 	r.mu.Lock()
-	from := r.mu.place
+	from, lost := r.mu.place, r.mu.lost
 	r.mu.Unlock()
+	if lost != nil {
+		return lost
+	}
 	stream, err := r.node.js.Stream(ctx, r.stream)
 	if err != nil {
 		return err
 	}
 	if last := stream.CachedInfo().State.LastSeq; last < from {
-		r.update(func() { r.mu.serving = false })
-		return fmt.Errorf("%w: it ends at %d, and this replica has applied it up to %d", errLogLost, last, from)
+		err := fmt.Errorf("%w: it ends at %d, and this replica has applied it up to %d", errLogLost, last, from)
+		r.lose(err)
+		return err
 	}
 	cons, err := stream.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: from + 1})
 	if err != nil {
@@ -174,6 +179,13 @@ func (r *replica) consume(ctx context.Context) error {
 // errLogLost is the fault of a replica that is ahead of its log.
 var errLogLost = errors.New("the log lost what was applied")
 
+// lose stops the replica for good. What it holds was acknowledged and is not in the log any more,
+// which may continue with other messages in the same places.
+func (r *replica) lose(err error) {
+	r.update(func() { r.mu.serving, r.mu.lost = false, err })
+	r.fail(err)
+}
+
 // batch returns a message and those that have arrived after it.
 func (r *replica) batch(m jetstream.Msg, more <-chan jetstream.Msg) []jetstream.Msg {
 	list, size := []jetstream.Msg{m}, len(m.Data())
@@ -192,8 +204,11 @@ func (r *replica) batch(m jetstream.Msg, more <-chan jetstream.Msg) []jetstream.
 func (r *replica) apply(ctx context.Context, list []jetstream.Msg) error {
 	var entries []embedded.LogEntry
 	r.mu.Lock()
-	place, change := r.mu.place, r.mu.change
+	place, change, lost := r.mu.place, r.mu.change, r.mu.lost
 	r.mu.Unlock()
+	if lost != nil {
+		return lost
+	}
 	for _, m := range list {
 		meta, err := m.Metadata()
 		if err != nil {
@@ -225,8 +240,11 @@ func (r *replica) apply(ctx context.Context, list []jetstream.Msg) error {
 func (r *replica) serve(ctx context.Context) {
 	for ctx.Err() == nil {
 		r.mu.Lock()
-		serving := r.mu.serving
+		serving, lost := r.mu.serving, r.mu.lost
 		r.mu.Unlock()
+		if lost != nil {
+			return
+		}
 		switch inContact := r.node.inContact(); {
 		case serving && !inContact:
 			r.update(func() { r.mu.serving = false })
@@ -234,7 +252,7 @@ func (r *replica) serve(ctx context.Context) {
 			within, cancel := context.WithTimeout(ctx, 5*time.Second)
 			place, err := r.node.barrier(within, r.id, r.part)
 			if err == nil && r.reached(within, place) == nil && r.node.inContact() {
-				r.update(func() { r.mu.serving = true })
+				r.update(func() { r.mu.serving = r.mu.lost == nil })
 			}
 			cancel()
 		}

@@ -241,7 +241,7 @@ func (w *writer) send(ctx context.Context, write backend.Write, head *backend.Do
 	if most := w.node.nc.MaxPayload() - 4096; int64(len(m.Data)) > most {
 		return 0, fmt.Errorf("%w: document %q takes %d bytes in the log: at most %d are allowed (max_payload of NATS)", backend.ErrInvalid, write.ID, len(m.Data), most)
 	}
-	place, err = w.node.publish(ctx, m, replaces)
+	place, err = w.put(ctx, m, replaces)
 	if !errors.Is(err, errRevision) {
 		return place, err
 	}
@@ -250,7 +250,7 @@ func (w *writer) send(ctx context.Context, write backend.Write, head *backend.Do
 		return 0, err
 	}
 	if head == nil && deleted {
-		return w.node.publish(ctx, m, last)
+		return w.put(ctx, m, last)
 	}
 	return last, errRevision
 }
@@ -280,17 +280,35 @@ const barrierSubject = "barrier-of-the-whole-partition"
 func (n *Backend) barrier(ctx context.Context, id string, p int) (place uint64, err error) {
 	m := nats.NewMsg(fmt.Sprintf("%s.log.%s.%d.%s", n.prefix, id, p, barrierSubject))
 	m.Data = barrier()
-	return n.publishAny(ctx, m)
+	return n.publishAny(ctx, id, p, m)
 }
 
-// publish sends a message that replaces the message at a place, 0 for none, to its log.
-func (n *Backend) publish(ctx context.Context, m *nats.Msg, replaces uint64) (place uint64, err error) {
-	return n.publishAny(ctx, m, jetstream.WithExpectLastSequencePerSubject(replaces))
+// put sends a write to its log, in place of the message at a place, 0 for none.
+func (w *writer) put(ctx context.Context, m *nats.Msg, replaces uint64) (place uint64, err error) {
+	return w.node.publishAny(ctx, w.collection.ID, w.index, m, jetstream.WithExpectLastSequencePerSubject(replaces))
 }
 
-// publishAny sends a message to its log until that has answered, with one id, by which the log
-// knows it when it comes again.
-func (n *Backend) publishAny(ctx context.Context, m *nats.Msg, o ...jetstream.PublishOpt) (place uint64, err error) {
+// publishAny sends a message to the log of a partition until that has answered, with one id, by
+// which the log recognises it when it is sent again. A log that answers with a place that this node
+// has seen in use has lost messages: nothing is acknowledged, and the replica here stops serving.
+func (n *Backend) publishAny(ctx context.Context, id string, p int, m *nats.Msg, o ...jetstream.PublishOpt) (place uint64, err error) {
+	before := n.places.last(n, id, p)
+	if place, err = n.send(ctx, m, o...); err != nil {
+		return 0, err
+	}
+	if place <= before {
+		err := fmt.Errorf("%w: it continues at %d, and had reached %d", errLogLost, place, before)
+		if r := n.replicaOf(id, p); r != nil {
+			r.lose(err)
+		}
+		return 0, fmt.Errorf("%w: partition %d: %w", backend.ErrUnavailable, p, err)
+	}
+	n.places.saw(localName(id, p), place)
+	return place, nil
+}
+
+// send sends a message to its log until that has answered.
+func (n *Backend) send(ctx context.Context, m *nats.Msg, o ...jetstream.PublishOpt) (place uint64, err error) {
 	o = append(o, jetstream.WithMsgID(nuid.Next()), jetstream.WithRetryAttempts(0))
 	unknown := func(err error) error {
 		return fmt.Errorf("%w: the outcome of the write is unknown: %w", backend.ErrUnavailable, err)
@@ -327,6 +345,39 @@ func (n *Backend) publishAny(ctx context.Context, m *nats.Msg, o ...jetstream.Pu
 		return 0, ctx.Err()
 	}
 	return 0, unavailable(err)
+}
+
+// places are the last places in the logs of partitions that this node has been answered with.
+type places struct {
+	mu     sync.Mutex
+	byName map[string]uint64
+}
+
+func (l *places) saw(name string, place uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.byName == nil {
+		l.byName = map[string]uint64{}
+	}
+	l.byName[name] = max(l.byName[name], place)
+}
+
+// last returns a place that the log of a partition has reached, as far as this node knows.
+func (l *places) last(n *Backend, id string, p int) uint64 {
+	var applied uint64
+	if r := n.replicaOf(id, p); r != nil {
+		applied, _, _, _ = r.state()
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return max(l.byName[localName(id, p)], applied)
+}
+
+// replicaOf returns the replica of a partition on this node, or nil.
+func (n *Backend) replicaOf(id string, p int) *replica {
+	n.catalogue.mu.Lock()
+	defer n.catalogue.mu.Unlock()
+	return n.catalogue.mu.replicas[localName(id, p)]
 }
 
 // lastOf returns the place of the last message of a subject, 0 for none, and whether it is a
