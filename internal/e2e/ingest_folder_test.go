@@ -359,7 +359,7 @@ func TestIngestMissing(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if code, _, stderr := run(t, "", "ingest", "--data", data, "--delete-missing", f.dir); code != 1 || !strings.Contains(stderr, "not mounted") {
+	if code, _, stderr := run(t, "", "ingest", "--data", data, "--delete-missing", f.dir); code != 1 || !strings.Contains(stderr, "an unmounted disk") {
 		t.Errorf("an empty folder: exit code %d\n%s", code, stderr)
 	}
 	e, err := search.Open(data, search.Options{})

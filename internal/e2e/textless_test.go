@@ -28,7 +28,7 @@ func TestRowsWithoutText(t *testing.T) {
 	if code, stdout, stderr := run(t, "", "ingest", "--data", data, file); code != 1 || !strings.Contains(stdout+stderr, "rows.csv:4: no text, number or boolean in any field") {
 		t.Errorf("ingest: %d\n%s%s", code, stdout, stderr)
 	}
-	if out, _ := mustRun(t, "searchd", "query", "--data", data, "--filter", "price < 1", "--sort", "price", ""); !strings.Contains(out, "nut  0.000\n    {\"price\":0.2,\"stock\":false}\n") || !strings.Contains(out, "2 results") {
+	if out, _ := mustRun(t, "searchd", "query", "--data", data, "--filter", "price < 1", "--sort", "price", ""); !strings.Contains(out, "nut\n    {\"price\":0.2,\"stock\":false}\n") || !strings.Contains(out, "2 results") {
 		t.Errorf("query: %s", out)
 	}
 	mustRun(t, "searchd", "check", "--data", data, "--deep")
@@ -71,7 +71,7 @@ func TestRowsWithoutText(t *testing.T) {
 	ask("POST", "documents/import", "id,price\nrod,9\n", 200, `"created"`)
 	ask("GET", "search?sort=price:desc&facets=stock", "", 200, `"value":5`, `"passages":[]`, `"missing":2`)
 	ask("GET", "search?q=copper", "", 200, `"id":"pipe"`, `<mark>copper</mark>`)
-	ask("POST", "similar", `{"ids":["pipe"]}`, 400, "/ids/0", "documents with text")
+	ask("POST", "similar", `{"ids":["pipe"]}`, 400, "/ids/0", "documents with searchable text")
 	ask("GET", "explain/nut?q=copper", "", 200, `"no_passages"`)
 	ask("GET", "documents/export", "", 200, `"rod"`)
 	ask("POST", "documents/delete", `{"filter":"price < 1"}`, 200, `"deleted":2`)
