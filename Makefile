@@ -23,13 +23,14 @@ test:
 	$(GO) test -timeout 15m ./internal/e2e ./...
 
 # Of the vector graph, the keyword index and the tokenizers, whose tests compute for minutes under the race detector, those that do something at the
-# same time. extract and the kernels do nothing so, nor do the tests that only read very much. Neither does safetensors, which has no goroutines:
+# same time. extract and the kernels do nothing so, nor do the tests that only read very much, and internal/reliability runs programs that are
+# built without the detector. Neither does safetensors, which has no goroutines:
 # it is compiled as without the detector, under which its loops over all weights would be two thirds of opening a checkpoint, as most of the other
 # tests do.
 RACE = CGO_ENABLED=1 $(GO) test -race -short -gcflags=example.com/searchd/encoder/safetensors=-race=false
 race:
-	$(RACE) -skip 'Bombs|BitFlips|CompressedBodies|ManyElements|LongLines|LongReplay|ImportLargest|TooLarge' \
-	  $$($(GO) list ./... | grep -v -e /extract -e /index/hnsw -e /index/keyword -e /encoder/tokenizer -e /internal/simd -e /internal/e2e -e /internal/lint)
+	$(RACE) -skip 'Decoders|Families|Bombs|BitFlips|CompressedBodies|ManyElements|LongLines|LongReplay|ImportLargest|TooLarge' \
+	  $$($(GO) list ./... | grep -v -e /extract -e /index/hnsw -e /index/keyword -e /encoder/tokenizer -e /internal/simd -e /internal/e2e -e /internal/lint -e /internal/reliability -e /internal/interpose)
 	$(RACE) -run 'Compaction|Close|Everything|Contended|Goroutines|Source|Stats|During|AtOnce|Merging|Batch|Broken|Kill|WhileOpen|Concurren' \
 	  ./index/hnsw ./index/keyword ./encoder/tokenizer
 
