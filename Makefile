@@ -17,10 +17,10 @@ run: build
 	bin/ingest --data $(DATA) testdata/notes
 	bin/searchd serve --data $(DATA) --addr $(ADDR)
 
-# What to run after each change. LONG_TESTS=1 adds the exhaustive tests, among them most of those in a browser. The end-to-end tests
-# take longest and come first, so that the other packages are tested beside them.
+# What to run after each change. LONG_TESTS=1 adds the exhaustive tests, among them most of those in a browser. The end-to-end tests and
+# those of clusters, which mostly wait, take longest and come first, so that the other packages are tested beside them.
 test:
-	$(GO) test -timeout 15m ./internal/e2e ./...
+	$(GO) test -timeout 15m ./internal/e2e ./search/cluster ./...
 
 # Of the vector graph, the keyword index and the tokenizers, whose tests compute for minutes under the race detector, those that do something at the
 # same time. extract and the kernels do nothing so, nor do the tests that only read very much, and internal/reliability runs programs that are
