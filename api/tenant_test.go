@@ -46,7 +46,7 @@ func newTenantsWith(t *testing.T, o Options) tenants {
 	own := []string{
 		`{"id":"a1","tenant":"tenant-a","kind":"x","title":"Pancakes","text":"How to flip pancakes in a pan, zebra."}`,
 		`{"id":"a2","tenant":"tenant-a","kind":"x","title":"Bread","text":"Let the dough of the bread rise twice."}`,
-		`{"id":"a3","tenant":"tenant-a","kind":"y","title":"Bicycles","text":"How to mend the puncture of a bicycle."}`,
+		`{"id":"a3","tenant":"tenant-a","kind":"y","title":"Bicycles","text":"How to fix the puncture of a bicycle."}`,
 	}
 	others := []string{
 		`{"id":"nocturne-1","tenant":"tenant-b","kind":"x","title":"Zanzibar pancakes","text":"Pancakes of zanzibar, nocturne, cost 4711."}`,

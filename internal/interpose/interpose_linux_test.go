@@ -102,7 +102,7 @@ func start(t *testing.T, decide func(n int, c Call) syscall.Errno) *Program {
 func mustRun(t *testing.T, p *Program) []Call {
 	t.Helper()
 	calls, err := p.Run()
-	if errors.Is(err, ErrUnsupported) && os.Getenv("RELIABILITY_REQUIRE") == "" {
+	if errors.Is(err, ErrUnsupported) && os.Getenv("INTERPOSE_REQUIRE") == "" {
 		t.Skip(err)
 	}
 	var exit *exec.ExitError

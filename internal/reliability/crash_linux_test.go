@@ -77,7 +77,7 @@ func record(t testing.TB, root string, seed uint64, decide func(n int, c interpo
 	cmd.Env = append(os.Environ(), child+"="+root, fmt.Sprint("RELIABILITY_SEED=", seed))
 	cmd.Stderr = os.Stderr
 	calls, err := (&interpose.Program{Cmd: cmd, Root: root, Decide: decide}).Run()
-	if errors.Is(err, interpose.ErrUnsupported) && os.Getenv("RELIABILITY_REQUIRE") == "" {
+	if errors.Is(err, interpose.ErrUnsupported) && os.Getenv("INTERPOSE_REQUIRE") == "" {
 		t.Skip(err)
 	}
 	return calls, err

@@ -86,7 +86,7 @@ func (r row) run(out io.Writer, commands []string, seed uint64) bool {
 	began := time.Now()
 	for _, c := range commands {
 		cmd := exec.Command("sh", "-c", c)
-		cmd.Env = append(os.Environ(), fmt.Sprint("RELIABILITY_SEED=", seed), "CGO_ENABLED=0", "RELIABILITY_REQUIRE=1")
+		cmd.Env = append(os.Environ(), fmt.Sprint("RELIABILITY_SEED=", seed), "CGO_ENABLED=0", "RELIABILITY_REQUIRE=1", "INTERPOSE_REQUIRE=1")
 		output, err := cmd.CombinedOutput()
 		if err != nil {
 			fmt.Fprintf(out, "%s\n   FAILED: %s: %v\n", output, c, err)

@@ -113,7 +113,7 @@ func TestOldFolders(t *testing.T) {
 		cmd.Env = append(os.Environ(), child+"="+root, migrating+"=1")
 		cmd.Stderr = os.Stderr
 		calls, err := (&interpose.Program{Cmd: cmd, Root: root}).Run()
-		if errors.Is(err, interpose.ErrUnsupported) && os.Getenv("RELIABILITY_REQUIRE") == "" {
+		if errors.Is(err, interpose.ErrUnsupported) && os.Getenv("INTERPOSE_REQUIRE") == "" {
 			t.Skip(err)
 		}
 		if err != nil {

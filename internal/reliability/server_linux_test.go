@@ -119,6 +119,9 @@ func (s *server) start() {
 		}
 		select {
 		case err := <-unsupported:
+			if os.Getenv("INTERPOSE_REQUIRE") != "" {
+				s.t.Fatal(err)
+			}
 			s.t.Skip(err)
 		default:
 		}

@@ -91,10 +91,10 @@ type writer struct {
 // apply makes writes in waves in which each document occurs once.
 func (w *writer) apply(ctx context.Context, writes []backend.Write) ([]backend.Outcome, error) {
 	out := make([]backend.Outcome, len(writes))
-	for todo := indices(len(writes)); len(todo) > 0; {
+	for pending := indices(len(writes)); len(pending) > 0; {
 		seen := map[string]bool{}
 		var wave, rest []int
-		for _, i := range todo {
+		for _, i := range pending {
 			if seen[writes[i].ID] {
 				rest = append(rest, i)
 				continue
@@ -105,7 +105,7 @@ func (w *writer) apply(ctx context.Context, writes []backend.Write) ([]backend.O
 		if err := w.wave(ctx, writes, wave, out); err != nil {
 			return nil, err
 		}
-		todo = rest
+		pending = rest
 	}
 	return out, nil
 }
@@ -119,17 +119,17 @@ func indices(n int) []int {
 }
 
 // wave makes some of writes, which are of different documents, and sets their outcomes.
-func (w *writer) wave(ctx context.Context, writes []backend.Write, todo []int, out []backend.Outcome) error {
-	for round := 0; len(todo) > 0; round++ {
+func (w *writer) wave(ctx context.Context, writes []backend.Write, pending []int, out []backend.Outcome) error {
+	for round := 0; len(pending) > 0; round++ {
 		if round == maxRounds4CAS {
-			return fmt.Errorf("%w: document %q is written by too many at once", backend.ErrUnavailable, writes[todo[0]].ID)
+			return fmt.Errorf("%w: document %q is written by too many at once", backend.ErrUnavailable, writes[pending[0]].ID)
 		}
-		heads, err := w.heads(ctx, writes, todo)
+		heads, err := w.heads(ctx, writes, pending)
 		if err != nil {
 			return err
 		}
 		var publish, idle []int
-		for k, i := range todo {
+		for k, i := range pending {
 			if o, ok := w.idle(writes[i], heads[k]); !ok {
 				publish = append(publish, k)
 			} else if w.fresh {
@@ -138,7 +138,7 @@ func (w *writer) wave(ctx context.Context, writes []backend.Write, todo []int, o
 				idle = append(idle, i)
 			}
 		}
-		again, err := w.publish(ctx, writes, todo, heads, publish, out)
+		again, err := w.publish(ctx, writes, pending, heads, publish, out)
 		if err != nil {
 			return err
 		}
@@ -152,8 +152,8 @@ func (w *writer) wave(ctx context.Context, writes []backend.Write, todo []int, o
 		if err := w.settle(ctx); err != nil {
 			return err
 		}
-		todo = slices.Concat(idle, again)
-		slices.Sort(todo)
+		pending = slices.Concat(idle, again)
+		slices.Sort(pending)
 	}
 	return nil
 }
@@ -161,9 +161,9 @@ func (w *writer) wave(ctx context.Context, writes []backend.Write, todo []int, o
 func (w *writer) stream() string { return w.node.streamName(w.collection.ID, w.index) }
 
 // heads returns the heads of documents, nil where there is none.
-func (w *writer) heads(ctx context.Context, writes []backend.Write, todo []int) (heads []*backend.Document, err error) {
+func (w *writer) heads(ctx context.Context, writes []backend.Write, pending []int) (heads []*backend.Document, err error) {
 	r := backend.LookupRequest{Collection: w.collection.Name, NoFields: true}
-	for _, i := range todo {
+	for _, i := range pending {
 		r.IDs = append(r.IDs, writes[i].ID)
 	}
 	err = backend.LookupPages(ctx, w.Storage, r, func(_ []string, docs []*backend.Document) error {
@@ -193,14 +193,14 @@ func (w *writer) idle(write backend.Write, head *backend.Document) (o backend.Ou
 
 // publish sends some of the writes to the log and sets their outcomes. It returns those that found
 // another revision than their head.
-func (w *writer) publish(ctx context.Context, writes []backend.Write, todo []int, heads []*backend.Document, some []int, out []backend.Outcome) (again []int, err error) {
+func (w *writer) publish(ctx context.Context, writes []backend.Write, pending []int, heads []*backend.Document, some []int, out []backend.Outcome) (again []int, err error) {
 	slots := make(chan struct{}, maxPublishing)
 	var wait sync.WaitGroup
 	for _, k := range some {
 		slots <- struct{}{}
 		wait.Go(func() {
 			defer func() { <-slots }()
-			i, head := todo[k], heads[k]
+			i, head := pending[k], heads[k]
 			place, fault := w.send(ctx, writes[i], head)
 			w.mu.Lock()
 			defer w.mu.Unlock()

@@ -16,6 +16,12 @@ func TestBackend(t *testing.T) {
 	})
 }
 
+// TestChangesAreSupported keeps the conformance suite from skipping its test of the change log.
+func TestChangesAreSupported(t *testing.T) {
+	_, err := openDocs(t, Options{}).Changes(t.Context(), backend.ChangesRequest{Collection: "docs"})
+	must(t, err)
+}
+
 // on makes calls of a backend with a part of a request each.
 func on(b *Backend) backendtest.Calls { return backendtest.Calls{Backend: b} }
 
