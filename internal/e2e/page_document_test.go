@@ -53,7 +53,7 @@ func TestPageDocument(t *testing.T) {
 	p.do(t, chromedp.SendKeys(chromedp.CSS("#q"), kb.ArrowDown))
 	p.until(t, "document.activeElement.matches('#results article')")
 	p.key(t, "o")
-	p.until(t, shown)
+	p.until(t, shown+" && location.search.includes('doc=')") // the document seen before is still in the page
 	p.js(t, "document.querySelector('.back a').click()")
 	p.until(t, idle+" && document.querySelector('#q').value === 'bread' && !location.search.includes('doc=')")
 
