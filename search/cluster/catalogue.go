@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"bytes"
 	"context"
 	"encoding/base32"
 	"encoding/json"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
+	"golang.org/x/sync/errgroup"
 
 	"example.com/searchd/index/keyword"
 	"example.com/searchd/search/backend"
@@ -300,11 +302,43 @@ func (n *Backend) Configure(ctx context.Context, r backend.ConfigureRequest) err
 	if err != nil {
 		return err
 	}
-	revision, err := n.kv.Update(ctx, keyOf(c.Name), value, c.revision)
+	revision, err := n.updateKey(ctx, fmt.Sprintf("changing the settings of collection %q", c.Name), keyOf(c.Name), value, c.revision)
 	if err != nil {
 		return n.casError(ctx, err, c.Name)
 	}
 	return n.spread(ctx, revision)
+}
+
+// updateKey replaces the value of a key of the bucket that has a revision, 0 for a new key, and
+// returns the next one.
+func (n *Backend) updateKey(ctx context.Context, what, key string, value []byte, before uint64) (revision uint64, err error) {
+	tried := false // and perhaps taken
+	err = n.steady(ctx, what, func(ctx context.Context) (err error) {
+		if before == 0 {
+			revision, err = n.kv.Create(ctx, key, value)
+		} else {
+			revision, err = n.kv.Update(ctx, key, value, before)
+		}
+		again := tried && isConflict(err)
+		if tried = true; !again {
+			return err
+		}
+		now, failed := n.kv.Get(ctx, key)
+		if failed != nil {
+			return failed
+		}
+		if revision = now.Revision(); bytes.Equal(now.Value(), value) {
+			return nil
+		}
+		return err
+	})
+	return revision, err
+}
+
+// isConflict reports whether a change found another revision.
+func isConflict(err error) bool {
+	var api *jetstream.APIError
+	return errors.Is(err, jetstream.ErrKeyExists) || errors.As(err, &api) && (api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant)
 }
 
 // casError translates the error of a change that found another revision.
@@ -312,8 +346,7 @@ func (n *Backend) casError(ctx context.Context, err error, name string) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	var api *jetstream.APIError
-	if errors.Is(err, jetstream.ErrKeyExists) || errors.As(err, &api) && (api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant) {
+	if isConflict(err) {
 		return fmt.Errorf("%w: another node is changing %q; try again", backend.ErrUnavailable, name)
 	}
 	return unavailable(err)
@@ -352,30 +385,41 @@ func (n *Backend) create(ctx context.Context, r backend.ConfigureRequest) (err e
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if err != nil {
-			n.removeLogs(context.WithoutCancel(ctx), &c)
-		}
-	}()
-	for p := range c.Partitions {
-		if _, err := n.js.CreateStream(ctx, n.logConfig(&c, p)); err != nil {
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-			return fmt.Errorf("log of partition %d: %w", p, unavailable(err))
-		}
+	if err := n.createLogs(ctx, &c); err != nil {
+		n.removeLogs(context.WithoutCancel(ctx), &c)
+		return err
 	}
-	revision, err := n.kv.Create(ctx, keyOf(c.Name), value)
-	if errors.Is(err, jetstream.ErrKeyExists) {
+	revision, err := n.updateKey(ctx, fmt.Sprintf("entering collection %q in the catalogue", c.Name), keyOf(c.Name), value, 0)
+	if isConflict(err) {
+		n.removeLogs(context.WithoutCancel(ctx), &c)
 		return fmt.Errorf("%w: %q", backend.ErrCollectionExists, c.Name)
 	}
-	if err != nil {
-		return n.casError(ctx, err, c.Name)
+	if err != nil { // the entry may yet appear, and needs its logs
+		return cmpContext(ctx, unavailable(err))
 	}
 	if err := n.spread(ctx, revision); err != nil {
 		n.notice(fmt.Sprintf("collection %s: made, and not yet known to all nodes: %v", c.Name, err))
 	}
 	return nil
+}
+
+// creating is how many logs of a collection are made at the same time.
+const creating = 8
+
+// createLogs makes the logs of a collection.
+func (n *Backend) createLogs(ctx context.Context, c *collection) error {
+	var g errgroup.Group
+	g.SetLimit(creating)
+	for p := range c.Partitions {
+		g.Go(func() error {
+			what := fmt.Sprintf("making the log of partition %d of collection %q", p, c.Name)
+			return n.steady(ctx, what, func(ctx context.Context) error {
+				_, err := n.js.CreateStream(ctx, n.logConfig(c, p))
+				return err
+			})
+		})
+	}
+	return g.Wait()
 }
 
 // logConfig returns the settings of the log of a partition.
@@ -404,7 +448,18 @@ func (n *Backend) Drop(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	if err := n.kv.Delete(ctx, keyOf(name), jetstream.LastRevision(c.revision)); err != nil {
+	tried := false // and perhaps taken
+	err = n.steady(ctx, fmt.Sprintf("dropping collection %q", name), func(ctx context.Context) error {
+		err := n.kv.Delete(ctx, keyOf(name), jetstream.LastRevision(c.revision))
+		if tried && isConflict(err) {
+			if _, gone := n.kv.Get(ctx, keyOf(name)); errors.Is(gone, jetstream.ErrKeyNotFound) {
+				return nil
+			}
+		}
+		tried = true
+		return err
+	})
+	if err != nil {
 		return n.casError(ctx, err, name)
 	}
 	n.catalogue.change(func() {

@@ -11,7 +11,6 @@ import (
 	"io"
 	"maps"
 	"math/rand/v2"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -101,7 +100,11 @@ func runNode(options string) {
 
 // perform does what a command asks for.
 func perform(b *Backend, c nodeCommand) (a nodeAnswer) {
-	ctx, cancel := context.WithTimeout(context.Background(), 8*time.Second)
+	most := 8 * time.Second
+	if c.Do == "create" {
+		most = patience
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), most)
 	defer cancel()
 	a.N = c.N
 	var err error
@@ -190,8 +193,8 @@ func startProcess(t *testing.T, dir string, o nodeOptions) *process {
 	case <-ready:
 	case <-p.gone:
 		t.Fatal("a node has ended")
-	case <-time.After(2 * time.Minute):
-		t.Fatal("a node is not ready after two minutes")
+	case <-time.After(patience):
+		t.Fatalf("a node is not ready after %s", patience)
 	}
 	return p
 }
@@ -211,6 +214,10 @@ func (p *process) do(c nodeCommand) (nodeAnswer, error) {
 	if err != nil {
 		return nodeAnswer{}, errGone
 	}
+	most := 20 * time.Second
+	if c.Do == "create" {
+		most = patience
+	}
 	select {
 	case a := <-answer:
 		if a.Err != "" {
@@ -219,7 +226,7 @@ func (p *process) do(c nodeCommand) (nodeAnswer, error) {
 		return a, nil
 	case <-p.gone:
 		return nodeAnswer{}, errGone
-	case <-time.After(20 * time.Second):
+	case <-time.After(most):
 		return nodeAnswer{}, errGone
 	}
 }
@@ -268,16 +275,7 @@ func TestKills(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer acknowledged.Close()
-	var peers []string
-	for range 3 {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		peers = append(peers, l.Addr().String())
-		defer l.Close()
-		l.Close()
-	}
+	peers := freeAddresses(t, 3)
 	var mu sync.Mutex
 	nodes := make([]*process, 3)
 	start := func(i int) {
@@ -304,7 +302,7 @@ func TestKills(t *testing.T) {
 		defer mu.Unlock()
 		return nodes[r.IntN(3)]
 	}
-	until(t, time.Minute, func() error {
+	until(t, patience, func() error {
 		_, err := nodes[0].do(nodeCommand{Do: "create"})
 		if err != nil && strings.Contains(err.Error(), "exists") {
 			return nil
@@ -439,7 +437,7 @@ func TestKills(t *testing.T) {
 	users.Wait()
 
 	ids := slices.Sorted(maps.Keys(log.added))
-	until(t, time.Minute, func() error {
+	until(t, patience, func() error {
 		for i, p := range nodes {
 			a, err := p.do(nodeCommand{Do: "find"})
 			if err != nil {
@@ -452,14 +450,18 @@ func TestKills(t *testing.T) {
 		return nil
 	})
 	for k, id := range ids {
-		if a, err := nodes[k%3].do(nodeCommand{Do: "get", ID: id}); err != nil || a.Text != "common "+id {
-			t.Fatalf("%s was acknowledged, and is %+v, %v", id, a, err)
-		}
+		until(t, patience, func() error {
+			a, err := nodes[k%3].do(nodeCommand{Do: "get", ID: id})
+			if err == nil && a.Text != "common "+id {
+				t.Fatalf("%s was acknowledged, and is %+v", id, a)
+			}
+			return err
+		})
 	}
 	checked := 0
 	for id, operations := range log.operations {
 		checked += len(operations)
-		if got := porcupine.CheckOperationsTimeout(register, operations, time.Minute); got != porcupine.Ok {
+		if got := porcupine.CheckOperationsTimeout(register, operations, patience); got != porcupine.Ok {
 			t.Errorf("the history of %s, %d operations: %s", id, len(operations), got)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -190,6 +191,13 @@ func (n *Backend) startServer(dir, token string) (*server.Server, error) {
 		if err := n.o.Security.routes(o, n.o); err != nil {
 			return nil, err
 		}
+		l, err := net.Listen("tcp", n.o.Listen) // the server does not say that it cannot
+		if err != nil {
+			return nil, fmt.Errorf("address of the node: %w", err)
+		}
+		if err := l.Close(); err != nil {
+			return nil, err
+		}
 		o.DontListen, o.Host, o.Port = false, "127.0.0.1", server.RANDOM_PORT // the server takes no routes without
 	}
 	s, err := server.NewServer(o)
@@ -197,24 +205,28 @@ func (n *Backend) startServer(dir, token string) (*server.Server, error) {
 		return nil, fmt.Errorf("NATS server: %w", err)
 	}
 	s.Start()
-	if !s.ReadyForConnections(20 * time.Second) {
+	if !s.ReadyForConnections(serverWait) {
 		s.Shutdown()
-		return nil, errors.New("NATS server: not ready for connections after 20 s")
+		return nil, fmt.Errorf("NATS server: not ready for connections after %s", serverWait)
 	}
 	return s, nil
 }
 
+// serverWait is how long the embedded server may take to start.
+const serverWait = time.Minute
+
 // Times of retry.
 const (
 	openWait = 10 * time.Second // between two reports
-	openTry  = 4 * time.Second  // of a try
+	openTry  = 4 * time.Second  // of the first try; later ones may take longer
+	openMost = 20 * time.Second // of a try
 )
 
 // retry calls f until it succeeds or ctx ends, and reports now and then why it does not.
 func (n *Backend) retry(ctx context.Context, what string, f func(ctx context.Context) error) error {
 	began, told := time.Now(), time.Now()
-	for {
-		within, cancel := context.WithTimeout(ctx, openTry)
+	for most := openTry; ; most = min(2*most, openMost) {
+		within, cancel := context.WithTimeout(ctx, most)
 		err := f(within)
 		cancel()
 		if err == nil || errors.Is(err, backend.ErrInvalid) {

@@ -57,12 +57,11 @@ func TestTLS(t *testing.T) {
 		stranger.Close()
 	}
 	c.start(2)
-	if err := c.on(2).Create(t.Context(), "docs", backend.Config{Dimension: 2, Language: "en"}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.on(0).Apply(t.Context(), "docs", []backend.Write{testWrite("a", "white whale")}); err != nil {
-		t.Fatal(err)
-	}
+	c.create(2)
+	settle(t, func() error {
+		_, err := c.on(0).Apply(t.Context(), "docs", []backend.Write{testWrite("a", "white whale")})
+		return err
+	})
 }
 
 // authority makes an authority and a certificate of a node on 127.0.0.1.

@@ -40,7 +40,11 @@ func (n *Backend) SetValues(ctx context.Context, values map[string][]byte) error
 	}
 	for range maxTries {
 		now, revision := map[string][]byte{}, uint64(0)
-		entry, err := n.kv.Get(ctx, valuesKey)
+		var entry jetstream.KeyValueEntry
+		err := n.steady(ctx, "reading the values of the catalogue", func(ctx context.Context) (err error) {
+			entry, err = n.kv.Get(ctx, valuesKey)
+			return err
+		})
 		switch {
 		case errors.Is(err, jetstream.ErrKeyNotFound):
 		case err != nil:
@@ -62,16 +66,12 @@ func (n *Backend) SetValues(ctx context.Context, values map[string][]byte) error
 		if err != nil {
 			return err
 		}
-		if revision == 0 {
-			revision, err = n.kv.Create(ctx, valuesKey, b)
-		} else {
-			revision, err = n.kv.Update(ctx, valuesKey, b, revision)
-		}
+		revision, err = n.updateKey(ctx, "changing the values of the catalogue", valuesKey, b, revision)
 		if err == nil {
 			return n.spread(ctx, revision)
 		}
-		if err := n.casError(ctx, err, valuesKey); !strings.Contains(err.Error(), "another node is changing") {
-			return err
+		if !isConflict(err) || ctx.Err() != nil {
+			return cmpContext(ctx, unavailable(err))
 		}
 		pause(ctx, 20*time.Millisecond)
 	}

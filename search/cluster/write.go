@@ -399,7 +399,7 @@ func (n *Backend) lastOf(ctx context.Context, stream, subject string) (place uin
 
 // unavailable turns errors of NATS into [backend.ErrUnavailable].
 func unavailable(err error) error {
-	if err == nil || errors.Is(err, context.Canceled) {
+	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, backend.ErrUnavailable) || errors.Is(err, backend.ErrClosed) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", backend.ErrUnavailable, err)
