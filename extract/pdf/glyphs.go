@@ -63,7 +63,6 @@ var (
 	baseFont         = regexp.MustCompile(`/BaseFont\s*/([^\s/<>\[\]()]*)`)
 	token            = regexp.MustCompile(`/[^\s/<>\[\]()]*|\d+`)
 	escape           = regexp.MustCompile(`#[0-9A-Fa-f]{2}`)
-	objectHead       = regexp.MustCompile(`(\d{1,9})\s+\d{1,5}\s+obj\b`)
 	objectStream     = regexp.MustCompile(`/Type\s*/ObjStm`)
 	streamFirst      = regexp.MustCompile(`/First\s+(\d{1,9})`)
 )
@@ -82,21 +81,54 @@ func nameOf(b []byte) string {
 	})
 }
 
+// objectHead is the beginning of an object: "12 0 obj" in bytes [start, end).
+type objectHead struct{ start, end, number int }
+
+func objectHeads(b []byte) (heads []objectHead) {
+	const word = "obj"
+	white := func(c byte) bool { return c == ' ' || c >= '\t' && c <= '\r' || c == 0 }
+	digit := func(c byte) bool { return c >= '0' && c <= '9' }
+	for at := 0; len(heads) < maxObjects; at += len(word) {
+		n := bytes.Index(b[at:], []byte(word))
+		if n < 0 {
+			break
+		}
+		at += n
+		before := func(end int, is func(byte) bool) int { // the start of the bytes before end that are so
+			for end > 0 && is(b[end-1]) {
+				end--
+			}
+			return end
+		}
+		generationEnd := before(at, white)
+		generation := before(generationEnd, digit)
+		numberEnd := before(generation, white)
+		start := before(numberEnd, digit)
+		if generationEnd == at || generation == generationEnd || numberEnd == generation || start == numberEnd {
+			continue
+		}
+		start = max(start, numberEnd-9)
+		number, _ := strconv.Atoi(string(b[start:numberEnd]))
+		heads = append(heads, objectHead{start, at + len(word), number})
+	}
+	return heads
+}
+
 // objectsOf finds the objects of a file without its table, and those in object streams.
 func objectsOf(b []byte) map[int][]byte {
 	objects := map[int][]byte{}
 	left := int64(maxUnpacked)
-	heads := objectHead.FindAllSubmatchIndex(b, maxObjects)
+	heads := objectHeads(b)
 	for k, h := range heads {
 		end := len(b)
 		if k+1 < len(heads) {
-			end = heads[k+1][0]
+			end = heads[k+1].start
 		}
-		body := b[h[1]:end]
+		body := b[h.end:end]
 		if at := bytes.Index(body, []byte("endobj")); at >= 0 {
 			body = body[:at]
 		}
-		n, _ := strconv.Atoi(string(b[h[2]:h[3]]))
+		n := h.number
 		dict, data, ok := bytes.Cut(body, []byte("stream"))
 		objects[n] = dict
 		if !ok || !objectStream.Match(dict) {

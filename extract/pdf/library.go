@@ -45,8 +45,12 @@ func start(cache string, memory int64, n int) (pdfium.Pool, error) {
 func compile(cache string, memory int64, n int) (pdfium.Pool, error) {
 	config := wazero.NewRuntimeConfig().
 		WithCoreFeatures(api.CoreFeaturesV2 | experimental.CoreFeaturesExceptionHandling).
-		WithMemoryLimitPages(uint32(min(memory/pageSize, 1<<16))).
-		WithCloseOnContextDone(true)
+		WithMemoryLimitPages(uint32(min(memory/pageSize, 1<<16)))
+	init := webassembly.InitWithWASM
+	module, err := interruptible(pdfiumModule)
+	if err != nil { // another release of go-pdfium: as fast as it can be without
+		init, config = webassembly.Init, config.WithCloseOnContextDone(true)
+	}
 	if cache != "" {
 		c, err := wazero.NewCompilationCacheWithDir(cache)
 		if err != nil {
@@ -54,8 +58,8 @@ func compile(cache string, memory int64, n int) (pdfium.Pool, error) {
 		}
 		config = config.WithCompilationCache(c)
 	}
-	p, err := webassembly.Init(webassembly.Config{
-		Context: experimental.WithMemoryAllocator(context.Background(), newAllocator()),
+	p, err := init(webassembly.Config{
+		WASM: module, Context: experimental.WithMemoryAllocator(context.Background(), newAllocator()),
 		MaxIdle: 1, MaxTotal: n, RuntimeConfig: config,
 		FSConfig: wazero.NewFSConfig(), Stdout: io.Discard, Stderr: io.Discard,
 	})
@@ -89,6 +93,7 @@ type instance struct {
 	memory    api.Memory
 	glyphs    func() map[string]map[rune]string // see glyphNames
 	scratch   uint32                            // scratchSize bytes in memory, for results
+	interrupt function                          // see interruptible; nil if calls end with their context
 	stack     [8]uint64
 	err       error // of the first call that failed; later calls do nothing
 }
@@ -118,23 +123,47 @@ func newInstance(p pdfium.Pdfium) (*instance, error) {
 	if i.memory, ok = memory.Call(nil)[0].Interface().(api.Memory); !ok {
 		return nil, errInterface
 	}
+	i.interrupt, _ = i.function(interruptName)
 	i.scratch = i.malloc(scratchSize)
 	return i, i.err
 }
 
-// call calls a function of PDFium and returns its result. Slow functions stop when ctx ends.
-// Watching ctx costs more than fast functions do; see quick.
+// function returns a function of the module, if it has one of that name.
+func (i *instance) function(name string) (function, bool) {
+	v := i.lookup.Call([]reflect.Value{reflect.ValueOf(name)})[0]
+	if v.IsNil() {
+		return nil, false
+	}
+	f, ok := v.Interface().(function)
+	return f, ok
+}
+
+// call calls a function of PDFium and returns its result; it stops when ctx ends. Watching ctx
+// costs more than fast functions do; see quick.
 func (i *instance) call(ctx context.Context, name string, args ...uint64) uint64 {
 	if i.err != nil {
 		return 0
 	}
 	f, ok := i.functions[name]
 	if !ok {
-		if f, ok = i.lookup.Call([]reflect.Value{reflect.ValueOf(name)})[0].Interface().(function); !ok {
+		if f, ok = i.function(name); !ok {
 			i.err = fmt.Errorf("%w: %s", errInterface, name)
 			return 0
 		}
 		i.functions[name] = f
+	}
+	if i.interrupt != nil && ctx.Done() != nil {
+		ended := make(chan struct{})
+		unwatch := context.AfterFunc(ctx, func() {
+			defer close(ended)
+			_ = i.interrupt.CallWithStack(context.Background(), nil)
+		})
+		defer func() {
+			if !unwatch() {
+				<-ended
+				i.err = ctx.Err() // the instance is of no use any more
+			}
+		}()
 	}
 	i.stack[0] = 0
 	copy(i.stack[:], args)
