@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -85,7 +87,36 @@ func open(t *testing.T, base string) *page {
 			t.Fatal(err)
 		}
 	}
+	if slow {
+		if _, err := chromedp.Run(ctx, protocol(emulation.SetCPUThrottlingRate, emulation.SetCPUThrottlingRateParams{Rate: 6})); err != nil {
+			t.Fatal(err)
+		}
+	}
 	return p
+}
+
+// slow says that the servers of these tests answer late and the browser's processor is slow, which
+// shows tests that expect things to happen at once.
+//
+//	E2E_SLOW=1 go test ./internal/e2e -run Page
+var slow = os.Getenv("E2E_SLOW") == "1"
+
+// lateListener delays what is sent on its connections by up to half a second.
+type lateListener struct{ net.Listener }
+
+func (l lateListener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return lateConn{c}, nil
+}
+
+type lateConn struct{ net.Conn }
+
+func (c lateConn) Write(b []byte) (int, error) {
+	time.Sleep(rand.N(500 * time.Millisecond))
+	return c.Conn.Write(b)
 }
 
 // protocol is an action that sends one command of the browser's protocol.

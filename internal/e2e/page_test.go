@@ -38,6 +38,9 @@ func serve(t *testing.T, engine served) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if slow {
+		l = lateListener{l}
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(ctx, l) }()

@@ -19,12 +19,13 @@ func TestPageTexts(t *testing.T) {
 	p := open(t, base)
 	p.do(t, chromedp.Navigate(base+"/"))
 	p.until(t, "document.querySelectorAll('.try').length > 0")
-	p.js(t, `window.answers = []; window.reads = 0; const plain = fetch; window.fetch = async (...a) => {
+	p.js(t, `window.answers = []; window.answered = []; window.reads = 0; const plain = fetch; window.fetch = async (...a) => {
 		if (String(a[0]).includes('/documents/')) reads++;
-		const r = await plain(...a); if (String(a[0]).endsWith('/search')) answers.push(await r.clone().json()); return r; }`)
+		const r = await plain(...a); if (String(a[0]).endsWith('/search')) { answers.push(await r.clone().json()); answered.push(JSON.parse(a[1].body).q); }
+		return r; }`)
 	ask := func(q string) {
 		p.js(t, "document.querySelector('#q').value = '"+q+"'; document.querySelector('#q').dispatchEvent(new Event('input'))")
-		p.until(t, idle+" && document.querySelector('#results h2')?.textContent.startsWith('Fluffy')")
+		p.until(t, "answered.includes('"+q+"') && "+idle+" && document.querySelector('#results h2')?.textContent.startsWith('Fluffy')")
 	}
 	ask("flip pancakes")
 	if got := eval[[]string](t, p, "answers.flatMap(a => a.hits).filter(h => h.document?.text).map(h => h.id)"); len(got) > 0 {
