@@ -29,7 +29,8 @@ type ClusterPartition struct {
 	Serving    []string `json:"serving"` // nodes that do
 	Leader     string   `json:"leader"`  // node that leads its log; empty: none
 	Messages   uint64   `json:"messages"`
-	Last       uint64   `json:"last"` // place of the last message of the log
+	Last       uint64   `json:"last"`  // place of the last message of the log
+	Fault      string   `json:"fault"` // why the log takes no writes; empty: it does
 }
 
 // ClusterStatus describes the cluster of the server. ErrUnsupported where it is not a node of one.

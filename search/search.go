@@ -124,6 +124,7 @@ func (s *search) run(ctx context.Context, steps []step) error {
 
 // answer runs the whole pipeline.
 func (s *search) answer(ctx context.Context, start time.Time) (*Response, error) {
+	ctx = backend.WithQuery(ctx)
 	if err := s.run(ctx, s.reading()); err != nil {
 		return nil, err
 	}

@@ -31,8 +31,12 @@ type Write struct {
 	// or left out as Unchanged where the collection has this place or a later one already. The
 	// writes of such a collection have all of them one, in rising order.
 	Revision uint64
+	Place    uint64 // in that log, where it is not Revision but later, as in a log that was rebuilt; 0: Revision
 	No       uint32 // document number of a new document with a Revision; not 0 then
 }
+
+// place returns the place of the write in a log outside of the store.
+func (w *Write) place() uint64 { return max(w.Place, w.Revision) }
 
 // A Status says what became of a write.
 type Status uint8
@@ -247,11 +251,11 @@ func (rm *room) apply(w *Write) (Outcome, error) {
 	}
 	out := Outcome{No: old.No, Revision: old.Revision}
 	if w.Revision != 0 {
-		if w.Revision <= rm.state.place {
+		if w.place() <= rm.state.place {
 			out.Status = Unchanged
 			return out, nil
 		}
-		rm.state.place = w.Revision
+		rm.state.place = w.place()
 	}
 	switch {
 	case w.Delete && !found:

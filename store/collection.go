@@ -35,7 +35,7 @@ type state struct {
 	seq, trimmed                 uint64 // last change; changes up to trimmed are gone from the log
 	dim                          uint32
 	documents, passages, vectors uint64
-	place                        uint64 // of the last write that had a Revision; 0: none had one
+	place                        uint64 // in a log, of the last write that had a Revision; 0: none had one
 }
 
 var stateKey = []byte("state")

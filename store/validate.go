@@ -39,6 +39,9 @@ func checkWrite(w *Write) (size int, err error) {
 	if w.Revision != 0 && (w.IfRevision != nil || !w.Delete && w.No == 0) {
 		return 0, errors.New("a write with a revision of its own has a condition, or no document number")
 	}
+	if w.Place != 0 && (w.Revision == 0 || w.Place < w.Revision) {
+		return 0, fmt.Errorf("a write with the place %d and the revision %d", w.Place, w.Revision)
+	}
 	if w.Delete {
 		return len(w.ID), nil
 	}

@@ -69,7 +69,7 @@ func (t *Tx) guarded(fn func() error) error {
 	return t.s.damaged(guard(fn))
 }
 
-// Place returns the largest Revision that a write has had, 0 if none had one.
+// Place returns the last place of a write in a log outside of the store, 0 if none had one.
 func (t *Tx) Place() uint64 { return t.room.state.place }
 
 // Seq returns the sequence number of the last change, 0 if there never was one.

@@ -95,7 +95,7 @@ func newClusterStatusCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "status", Short: "Show the nodes and partitions of a cluster, as one of its nodes sees them",
-		Long: `Exits with 0 if every partition is served by all nodes that should and its log has a leader, and with 1 otherwise.`,
+		Long: `Exits with 0 if every partition is served by all nodes that should and its log takes writes, and with 1 otherwise.`,
 		Args: cobra.NoArgs, PreRunE: command.Fill,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.server == "" {
@@ -117,7 +117,7 @@ func newClusterStatusCommand() *cobra.Command {
 				err = printCluster(cmd.OutOrStdout(), s)
 			}
 			if n := lacking(s); err == nil && n > 0 {
-				fmt.Fprintf(cmd.ErrOrStderr(), "%d of %d partitions are not served by all nodes that should, or their log has no leader\n", n, len(s.Partitions))
+				fmt.Fprintf(cmd.ErrOrStderr(), "%d of %d partitions are not served by all nodes that should, or their log takes no writes\n", n, len(s.Partitions))
 				return command.ErrSome
 			}
 			return err
@@ -131,7 +131,7 @@ func newClusterStatusCommand() *cobra.Command {
 // lacking returns the number of partitions that lack a node or a leader.
 func lacking(s *client.Cluster) (n int) {
 	for _, p := range s.Partitions {
-		if p.Leader == "" || slices.ContainsFunc(p.Placed, func(node string) bool { return !slices.Contains(p.Serving, node) }) {
+		if p.Leader == "" || p.Fault != "" || slices.ContainsFunc(p.Placed, func(node string) bool { return !slices.Contains(p.Serving, node) }) {
 			n++
 		}
 	}
@@ -154,5 +154,13 @@ func printCluster(w io.Writer, s *client.Cluster) error {
 	for _, p := range s.Partitions {
 		fmt.Fprintf(t, "%s\t%d\t%s\t%s\t%s\t%d\n", p.Collection, p.Partition, strings.Join(p.Serving, ","), strings.Join(p.Placed, ","), cmp.Or(p.Leader, "none"), p.Last)
 	}
-	return t.Flush()
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	for _, p := range s.Partitions {
+		if p.Fault != "" {
+			fmt.Fprintf(w, "\nThe log of partition %d of %s takes no writes: %s\n", p.Partition, p.Collection, p.Fault)
+		}
+	}
+	return nil
 }

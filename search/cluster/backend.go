@@ -10,7 +10,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -18,30 +17,12 @@ import (
 	"example.com/searchd/search/backend"
 )
 
-// statisticsTime is how long statistics of a query are used again: for its calls, and for the next
-// page. Writes of this node end it.
-const statisticsTime = time.Second
-
-// statisticsCache keeps the statistics of the last queries.
-type statisticsCache struct {
-	sync.Mutex
-	kept map[string]keptStatistics
-}
-
-type keptStatistics struct {
-	statistics *backend.Statistics
-	at         time.Time
-}
-
-// maxStatistics bounds the cache.
-const maxStatistics = 256
-
-// withStatistics returns q with the statistics of all partitions.
+// withStatistics returns q with the statistics of all partitions, which are asked for once for each
+// query.
 func (n *Backend) withStatistics(ctx context.Context, c *collection, parts []partition, q *backend.Words) (*backend.Words, error) {
 	if q == nil || q.Statistics != nil || len(parts) == 1 {
 		return q, nil
 	}
-	out := *q
 	words := []any{c.ID, c.revision, q.Text, q.Exact}
 	for _, f := range q.Fields {
 		words = append(words, f.Name)
@@ -50,36 +31,17 @@ func (n *Backend) withStatistics(ctx context.Context, c *collection, parts []par
 	if err != nil {
 		return nil, err
 	}
-	s := &n.statistics
-	s.Lock()
-	kept, ok := s.kept[string(key)]
-	s.Unlock()
-	if ok && time.Since(kept.at) < statisticsTime {
-		out.Statistics = kept.statistics
-		return &out, nil
-	}
-	began := time.Now()
-	if out.Statistics, err = statistics(ctx, parts, c.Name, *q); err != nil {
+	out := *q
+	out.Statistics, err = backend.Once(ctx, string(key), func() (*backend.Statistics, error) { return statistics(ctx, parts, c.Name, *q) })
+	if err != nil {
 		return nil, err
 	}
-	s.Lock()
-	defer s.Unlock()
-	if len(s.kept) >= maxStatistics || s.kept == nil {
-		s.kept = map[string]keptStatistics{}
-	}
-	s.kept[string(key)] = keptStatistics{out.Statistics, began}
 	return &out, nil
 }
 
-// forgetStatistics ends the use of kept statistics.
-func (n *Backend) forgetStatistics() {
-	n.statistics.Lock()
-	defer n.statistics.Unlock()
-	n.statistics.kept = nil
-}
-
 // query runs f with the partitions of a collection and with the statistics of words, which may be
-// nil. Where these do not fit, as the settings were changed in between, they are asked for anew.
+// nil. Where these do not fit, as the settings were changed in between, they are asked for anew,
+// not for the whole query.
 func query[T any](ctx context.Context, n *Backend, name string, words *backend.Words, f func(parts []partition, words *backend.Words) (T, error)) (out T, err error) {
 	for again := false; ; again = true {
 		c, err := n.collection(ctx, name)
@@ -95,7 +57,7 @@ func query[T any](ctx context.Context, n *Backend, name string, words *backend.W
 		if again || !errors.Is(err, backend.ErrStatistics) {
 			return out, err
 		}
-		n.forgetStatistics()
+		ctx = backend.WithQuery(ctx)
 	}
 }
 
@@ -236,9 +198,9 @@ func (n *Backend) Lookup(ctx context.Context, r backend.LookupRequest) ([]*backe
 		if len(k.own) == 0 {
 			return struct{}{}, nil
 		}
-		place, err := n.barrier(ctx, c.ID, k.index)
+		at, err := n.barrierAt(ctx, c.ID, k.index)
 		if err == nil {
-			err = n.settle(ctx, c, k.index, place)
+			err = n.settle(ctx, c, k.index, at)
 		}
 		return struct{}{}, err
 	})
@@ -344,7 +306,8 @@ type PartitionStatus struct {
 	Serving    []string `json:"serving"` // nodes whose replica serves
 	Leader     string   `json:"leader"`  // of the log; empty: none
 	Messages   uint64   `json:"messages"`
-	Last       uint64   `json:"last"` // place of the last message
+	Last       uint64   `json:"last"`            // place of the last message
+	Fault      string   `json:"fault,omitempty"` // of the log, which takes no writes
 }
 
 // Status describes the cluster.
@@ -396,8 +359,12 @@ func (n *Backend) Status(ctx context.Context) (out Status) {
 	for _, c := range all {
 		for p := range c.Partitions {
 			s := PartitionStatus{Collection: c.Name, Partition: p, Placed: n.placed(c, p), Serving: routed{n, c, p}.candidates()}
+			log := n.log(c.ID, p)
+			if s.Fault = log.fault(); s.Fault == "" {
+				s.Fault = n.diverged(c.ID, p)
+			}
 			within, cancel := context.WithTimeout(ctx, 2*time.Second)
-			if stream, err := n.js.Stream(within, n.streamName(c.ID, p)); err == nil {
+			if stream, err := n.js.Stream(within, n.streamName(c.ID, p, log.Generation)); err == nil {
 				info := stream.CachedInfo()
 				s.Messages, s.Last = info.State.Msgs, info.State.LastSeq
 				if s.Leader = n.name; info.Cluster != nil {

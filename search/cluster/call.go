@@ -20,7 +20,9 @@ type call struct {
 
 	Revision uint64 `cbor:",omitempty"` // wait until the replicas follow the catalogue up to it
 	Settle   uint64 `cbor:",omitempty"` // wait until Replica has applied its log up to it, or does not serve
+	Log      int    `cbor:",omitempty"` // the generation that Settle is a place of
 	Replica  string `cbor:",omitempty"`
+	Inspect  uint64 `cbor:",omitempty"` // describe Replica after waiting as for Revision
 
 	Open      *backend.OpenRequest      `cbor:",omitempty"`
 	Select    *backend.SelectRequest    `cbor:",omitempty"`
@@ -52,6 +54,8 @@ type reply struct {
 	List      *backend.ListResponse      `cbor:",omitempty"`
 	Stats     *backend.StatsResponse     `cbor:",omitempty"`
 	Place     uint64                     `cbor:",omitempty"` // of the replica's last change
+	Settled   bool                       `cbor:",omitempty"` // the replica serves and has applied its log
+	Replica   *inspection                `cbor:",omitempty"`
 }
 
 // errNotServing is the answer of a replica that may lack writes.
@@ -59,7 +63,7 @@ var errNotServing = errors.New("the replica does not serve")
 
 // faults are the errors that keep what they match on their way.
 var faults = map[string]error{
-	"not serving": errNotServing, "not found": backend.ErrCollectionNotFound, "invalid": backend.ErrInvalid, "statistics": backend.ErrStatistics,
+	"log lost": errLogLost, "not serving": errNotServing, "not found": backend.ErrCollectionNotFound, "invalid": backend.ErrInvalid, "statistics": backend.ErrStatistics,
 	"damaged": backend.ErrDamaged, "closed": backend.ErrClosed, "no space": backend.ErrNoSpace, "read-only": backend.ErrReadOnly,
 	"unavailable": backend.ErrUnavailable, "canceled": context.Canceled, "deadline": context.DeadlineExceeded,
 }
@@ -155,7 +159,7 @@ func (n *Backend) takeCall(msg *nats.Msg) {
 		if err != nil {
 			r = reply{Fault: "other", Text: err.Error()}
 			for name, is := range faults {
-				if errors.Is(err, is) && (r.Fault == "other" || is != backend.ErrUnavailable) {
+				if errors.Is(err, is) && (r.Fault == "other" || is != backend.ErrUnavailable) && r.Fault != "log lost" {
 					r.Fault = name
 				}
 			}
@@ -174,7 +178,15 @@ func (n *Backend) perform(ctx context.Context, c call) (r reply, err error) {
 		n.catalogue.look()
 		return r, n.followed(ctx, c.Revision)
 	case c.Settle > 0:
-		return r, n.settledHere(ctx, c.Replica, c.Settle)
+		r.Settled, err = n.settledHere(ctx, c.Replica, c.Log, c.Settle)
+		return r, err
+	case c.Inspect > 0:
+		n.catalogue.look()
+		if err := n.followed(ctx, c.Inspect); err != nil {
+			return r, err
+		}
+		r.Replica = n.inspect(c.Replica)
+		return r, nil
 	}
 	n.catalogue.mu.Lock()
 	own := n.catalogue.mu.replicas[c.Replica]
@@ -248,10 +260,15 @@ func (r *replica) perform(ctx context.Context, c call) (out reply, err error) {
 	return out, err
 }
 
-// mayServe reports whether the replica serves and its node is in contact with a majority.
+// mayServe reports whether the replica serves and its node has been in contact with a majority
+// since it began to.
 func (r *replica) mayServe() bool {
-	_, _, serving, _ := r.state()
-	return serving && r.node.inContact()
+	if !r.node.inContact() {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.mu.serving && r.mu.lapses == r.node.members.lapses.Load()
 }
 
 // rename gives passages names that no other replica gives.

@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"bytes"
 	"context"
 	"encoding/base32"
 	"encoding/json"
@@ -48,10 +47,11 @@ type catalogue struct {
 		collections map[string]*collection // by name
 		values      map[string][]byte
 		nodes       map[string]nodeRecord
-		replicas    map[string]*replica // by local name
-		revision    uint64              // of the bucket, up to which this node follows it
-		changed     chan struct{}       // closed when the catalogue changes
-		complete    bool                // all that the bucket has was read once
+		logs        map[string]logRecord // by local name
+		replicas    map[string]*replica  // by local name
+		revision    uint64               // of the bucket, up to which this node follows it
+		changed     chan struct{}        // closed when the catalogue changes
+		complete    bool                 // all that the bucket has was read once
 		listeners   []func()
 	}
 	work chan struct{} // a token: the replicas are to be looked at
@@ -60,6 +60,7 @@ type catalogue struct {
 func (c *catalogue) init() {
 	c.work = make(chan struct{}, 1)
 	c.mu.collections, c.mu.values, c.mu.nodes, c.mu.replicas = map[string]*collection{}, map[string][]byte{}, map[string]nodeRecord{}, map[string]*replica{}
+	c.mu.logs = map[string]logRecord{}
 	c.mu.changed = make(chan struct{})
 }
 
@@ -226,6 +227,23 @@ func (n *Backend) take(entry jetstream.KeyValueEntry) {
 			}
 			r.revision = entry.Revision()
 			c.nodes[name] = r
+		case strings.HasPrefix(key, logKey):
+			name, ok := nameOfLogKey(key)
+			if !ok {
+				return
+			}
+			l, err := logRecord{}, error(nil)
+			if gone {
+				delete(c.logs, name)
+			} else if l, err = readLog(entry); err != nil {
+				n.alarm(fmt.Sprintf("catalogue: %v", err))
+				return
+			} else {
+				c.logs[name] = l
+			}
+			if r := c.replicas[name]; r != nil {
+				r.note(l)
+			}
 		case key == valuesKey:
 			values := map[string][]byte{}
 			if err := json.Unmarshal(entry.Value(), &values); err != nil {
@@ -255,6 +273,13 @@ func (n *Backend) forget(seen map[string]bool) {
 		maps.DeleteFunc(c.collections, func(name string, _ *collection) bool { return !seen[keyOf(name)] })
 		c.complete = true
 		maps.DeleteFunc(c.nodes, func(name string, _ nodeRecord) bool { return !seen[nodeKey+name] })
+		logs := map[string]bool{}
+		for key := range seen {
+			if name, ok := nameOfLogKey(key); ok && strings.HasPrefix(key, logKey) {
+				logs[name] = true
+			}
+		}
+		maps.DeleteFunc(c.logs, func(name string, _ logRecord) bool { return !logs[name] })
 	})
 }
 
@@ -309,49 +334,6 @@ func (n *Backend) Configure(ctx context.Context, r backend.ConfigureRequest) err
 	return n.spread(ctx, revision)
 }
 
-// updateKey replaces the value of a key of the bucket that has a revision, 0 for a new key, and
-// returns the next one.
-func (n *Backend) updateKey(ctx context.Context, what, key string, value []byte, before uint64) (revision uint64, err error) {
-	tried := false // and perhaps taken
-	err = n.steady(ctx, what, func(ctx context.Context) (err error) {
-		if before == 0 {
-			revision, err = n.kv.Create(ctx, key, value)
-		} else {
-			revision, err = n.kv.Update(ctx, key, value, before)
-		}
-		again := tried && isConflict(err)
-		if tried = true; !again {
-			return err
-		}
-		now, failed := n.kv.Get(ctx, key)
-		if failed != nil {
-			return failed
-		}
-		if revision = now.Revision(); bytes.Equal(now.Value(), value) {
-			return nil
-		}
-		return err
-	})
-	return revision, err
-}
-
-// isConflict reports whether a change found another revision.
-func isConflict(err error) bool {
-	var api *jetstream.APIError
-	return errors.Is(err, jetstream.ErrKeyExists) || errors.As(err, &api) && (api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant)
-}
-
-// casError translates the error of a change that found another revision.
-func (n *Backend) casError(ctx context.Context, err error, name string) error {
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	if isConflict(err) {
-		return fmt.Errorf("%w: another node is changing %q; try again", backend.ErrUnavailable, name)
-	}
-	return unavailable(err)
-}
-
 // checkConfig refuses what replicas would refuse.
 func (n *Backend) checkConfig(r backend.ConfigureRequest) error {
 	if n.closed() {
@@ -373,6 +355,9 @@ func (n *Backend) checkConfig(r backend.ConfigureRequest) error {
 	}
 	return nil
 }
+
+// duplicateTime is how long a log recognises a message that is sent again.
+const duplicateTime = 2 * time.Minute
 
 // tombstoneTime is how long the mark of a deletion stays in a log: longer than any replica may be
 // away.
@@ -414,7 +399,7 @@ func (n *Backend) createLogs(ctx context.Context, c *collection) error {
 		g.Go(func() error {
 			what := fmt.Sprintf("making the log of partition %d of collection %q", p, c.Name)
 			return n.steady(ctx, what, func(ctx context.Context) error {
-				_, err := n.js.CreateStream(ctx, n.logConfig(c, p))
+				_, err := n.js.CreateStream(ctx, n.logConfig(c.ID, p, 0, c.Config.FirstSequence))
 				return err
 			})
 		})
@@ -422,21 +407,16 @@ func (n *Backend) createLogs(ctx context.Context, c *collection) error {
 	return g.Wait()
 }
 
-// logConfig returns the settings of the log of a partition.
-func (n *Backend) logConfig(c *collection, p int) jetstream.StreamConfig {
-	return jetstream.StreamConfig{
-		Name: n.streamName(c.ID, p), Subjects: []string{fmt.Sprintf("%s.log.%s.%d.*", n.prefix, c.ID, p)},
-		Storage: jetstream.FileStorage, Replicas: n.logs, MaxMsgsPerSubject: 1, Discard: jetstream.DiscardNew,
-		FirstSeq: c.Config.FirstSequence + 1, AllowMsgTTL: true, Duplicates: 2 * time.Minute, DenyPurge: true, DenyDelete: true,
-	}
-}
-
 // removeLogs removes the logs of a collection that is not in the catalogue.
 func (n *Backend) removeLogs(ctx context.Context, c *collection) {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
 	for p := range c.Partitions {
-		if err := n.js.DeleteStream(ctx, n.streamName(c.ID, p)); err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) {
+		l, err := n.storedLog(ctx, c.ID, p)
+		if l.revision > 0 && err == nil {
+			err = n.kv.Delete(ctx, logKeyOf(c.ID, p))
+		}
+		if err := errors.Join(err, n.removeGenerations(ctx, c.ID, p, max(l.Generation, l.Attempt), -1)); err != nil {
 			n.notice(fmt.Sprintf("collection %s: a log that is left over: %v", c.Name, err))
 		}
 	}

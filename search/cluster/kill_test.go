@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 }
 
 // nodeCommand asks a node process for something: put (if Revision is the stored one, where that is
-// not nil), get, find, create or status.
+// not nil), get, find, create, status, or lose, which deletes all logs.
 type nodeCommand struct {
 	N        int
 	Do       string
@@ -65,6 +65,8 @@ type nodeOptions struct {
 	Node   string
 	Listen string
 	Peers  []string
+
+	StopCopy string // file that the first node makes that copies documents to a log; it copies no more
 }
 
 // runNode is the program of a node.
@@ -74,6 +76,18 @@ func runNode(options string) {
 		panic(err)
 	}
 	o := Options{Cluster: "test", Node: given.Node, Listen: given.Listen, Peers: given.Peers, Partitions: 4}
+	if given.StopCopy != "" {
+		copied = func(done int) {
+			if done < 10 {
+				return
+			}
+			if f, err := os.OpenFile(given.StopCopy, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600); err == nil { // the first node
+				fmt.Fprint(f, o.Node)
+				f.Close()
+				select {}
+			}
+		}
+	}
 	o.Embedded.Alarm = func(text string) { fmt.Fprintln(os.Stderr, o.Node, text) }
 	b, err := Open(context.Background(), os.Getenv(nodeEnv+"_DIR"), o)
 	if err != nil {
@@ -129,6 +143,10 @@ func perform(b *Backend, c nodeCommand) (a nodeAnswer) {
 		a.Total = found.Total
 	case "create":
 		err = b.Configure(ctx, backend.ConfigureRequest{Collection: "docs", Create: true, Config: backend.Config{Dimension: 2, Language: "en"}})
+	case "lose":
+		for p := range 4 {
+			err = errors.Join(err, b.js.DeleteStream(ctx, b.streamName(b.collectionID(), p, 0)))
+		}
 	case "status":
 		a.Cluster = b.Status(ctx)
 	}
@@ -262,6 +280,94 @@ var register = porcupine.Model{
 	Equal: func(a, b any) bool { return a == b },
 }
 
+// startProcesses starts a node for each peer, and makes the collection docs. A node that was killed
+// is started again by start.
+func startProcesses(t *testing.T, dir string, o nodeOptions) (nodes []*process, start func(i int) *process) {
+	start = func(i int) *process {
+		own := o
+		own.Node, own.Listen = fmt.Sprint("n", i), o.Peers[i]
+		p := startProcess(t, filepath.Join(dir, strconv.Itoa(i)), own)
+		t.Cleanup(func() {
+			_ = p.cmd.Process.Kill()
+			_ = p.cmd.Wait()
+		})
+		return p
+	}
+	nodes = make([]*process, len(o.Peers))
+	var starting sync.WaitGroup
+	for i := range nodes {
+		starting.Go(func() { nodes[i] = start(i) })
+	}
+	starting.Wait()
+	until(t, patience, func() error {
+		_, err := nodes[0].do(nodeCommand{Do: "create"})
+		if err != nil && strings.Contains(err.Error(), "exists") {
+			return nil
+		}
+		return err
+	})
+	return nodes, start
+}
+
+// TestRepairerKilled deletes all logs, and kills the node that rebuilds one of them while it is at
+// work: another one goes on, and nothing is lost.
+func TestRepairerKilled(t *testing.T) {
+	longtest.Skip(t)
+	dir := t.TempDir()
+	stop := filepath.Join(dir, "stop")
+	nodes, start := startProcesses(t, dir, nodeOptions{Peers: freeAddresses(t, 3), StopCopy: stop})
+	const documents = 120
+	retry := func(i int, c nodeCommand) (a nodeAnswer) {
+		until(t, patience, func() (err error) {
+			a, err = nodes[i].do(c)
+			return err
+		})
+		return a
+	}
+	for k := range documents {
+		retry(k%3, nodeCommand{Do: "put", ID: fmt.Sprint("d", k), Text: "common"})
+	}
+	want := make([]nodeAnswer, documents)
+	for k := range want {
+		want[k] = retry(k%3, nodeCommand{Do: "get", ID: fmt.Sprint("d", k)})
+	}
+	if _, err := nodes[0].do(nodeCommand{Do: "lose"}); err != nil {
+		t.Fatal(err)
+	}
+	killed := -1
+	until(t, patience, func() error {
+		name, err := os.ReadFile(stop)
+		if err == nil {
+			_, err = fmt.Sscanf(string(name), "n%d", &killed)
+		}
+		return err
+	})
+	if err := nodes[killed].cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = nodes[killed].cmd.Wait()
+	check := func(i int) {
+		t.Helper()
+		for k := range want {
+			if got := retry(i, nodeCommand{Do: "get", ID: fmt.Sprint("d", k)}); got.Revision != want[k].Revision || got.Text != want[k].Text {
+				t.Fatalf("through node %d, d%d is %+v, want %+v", i, k, got, want[k])
+			}
+		}
+	}
+	check((killed + 1) % 3)
+	check((killed + 2) % 3)
+	retry((killed+1)%3, nodeCommand{Do: "put", ID: "new", Text: "common"})
+	nodes[killed] = start(killed)
+	check(killed)
+	until(t, patience, func() error {
+		a, err := nodes[killed].do(nodeCommand{Do: "find"})
+		if err == nil && a.Total != documents+1 {
+			t.Fatalf("a search finds %d of %d", a.Total, documents+1)
+		}
+		return err
+	})
+}
+
 // TestKills kills nodes at random, and freezes every third for a while, while writers and readers
 // use the others: no acknowledged write is lost, the history of each document is linearizable, and
 // searches miss nothing. CLUSTER_KILLS says how many nodes are hit, and CLUSTER_SEED which.
@@ -276,39 +382,19 @@ func TestKills(t *testing.T) {
 	}
 	defer acknowledged.Close()
 	peers := freeAddresses(t, 3)
+	nodes, start := startProcesses(t, dir, nodeOptions{Peers: peers})
 	var mu sync.Mutex
-	nodes := make([]*process, 3)
-	start := func(i int) {
-		p := startProcess(t, filepath.Join(dir, strconv.Itoa(i)), nodeOptions{Node: fmt.Sprint("n", i), Listen: peers[i], Peers: peers})
+	restart := func(i int) {
+		p := start(i)
 		mu.Lock()
 		defer mu.Unlock()
 		nodes[i] = p
 	}
-	var starting sync.WaitGroup
-	for i := range nodes {
-		starting.Go(func() { start(i) })
-	}
-	starting.Wait()
-	t.Cleanup(func() {
-		for _, p := range nodes {
-			if p != nil {
-				_ = p.cmd.Process.Kill()
-				_ = p.cmd.Wait()
-			}
-		}
-	})
 	node := func(r *rand.Rand) *process {
 		mu.Lock()
 		defer mu.Unlock()
 		return nodes[r.IntN(3)]
 	}
-	until(t, patience, func() error {
-		_, err := nodes[0].do(nodeCommand{Do: "create"})
-		if err != nil && strings.Contains(err.Error(), "exists") {
-			return nil
-		}
-		return err
-	})
 
 	done := make(chan struct{})
 	var users sync.WaitGroup
@@ -427,7 +513,7 @@ func TestKills(t *testing.T) {
 		_ = nodes[i].cmd.Process.Signal(syscall.SIGKILL)
 		_ = nodes[i].cmd.Wait()
 		time.Sleep(time.Duration(r.IntN(9000)) * time.Millisecond)
-		start(i)
+		restart(i)
 		log.Lock()
 		t.Logf("kill %d, of node %d: %d documents acknowledged; so far writes failed for up to %s, searches for up to %s", k+1, i, len(log.added), log.failed[0].Round(time.Millisecond), log.failed[1].Round(time.Millisecond))
 		log.Unlock()

@@ -49,7 +49,7 @@ type pong struct {
 	Nonce   uint64
 	Heard   map[string]time.Duration // since it last heard from others
 	Applied uint64                   // revision of the catalogue that its replicas follow
-	Serving []string                 // local names of the replicas that serve
+	Serving map[string]uint64        // replicas that serve, by local name: up to which place they follow their log
 }
 
 // peer is what a node knows of another.
@@ -64,7 +64,11 @@ type peer struct {
 // members is what a node knows of the others.
 type members struct {
 	applied atomic.Uint64
-	mu      struct {
+	lapses  atomic.Uint64 // how often contact with a majority was found again
+
+	freshing sync.Mutex
+	fresh    uint64 // one more than the lapses that the catalogue was followed since; under freshing
+	mu       struct {
 		sync.Mutex
 		began   time.Time
 		peers   map[string]*peer
@@ -202,11 +206,11 @@ func (n *Backend) takePing(msg *nats.Msg) {
 	if json.Unmarshal(msg.Data, &q) != nil || q.From == n.name {
 		return
 	}
-	a := pong{From: n.name, Nonce: q.Nonce, Heard: map[string]time.Duration{}, Applied: n.members.applied.Load()}
+	a := pong{From: n.name, Nonce: q.Nonce, Heard: map[string]time.Duration{}, Serving: map[string]uint64{}, Applied: n.members.applied.Load()}
 	n.catalogue.mu.Lock()
 	for name, r := range n.catalogue.mu.replicas {
-		if _, _, serving, _ := r.state(); serving {
-			a.Serving = append(a.Serving, name)
+		if place, _, serving, _ := r.state(); serving {
+			a.Serving[name] = place
 		}
 	}
 	n.catalogue.mu.Unlock()
@@ -229,14 +233,21 @@ func (n *Backend) takePong(msg *nats.Msg) {
 	if json.Unmarshal(msg.Data, &a) != nil {
 		return
 	}
+	for name, place := range a.Serving {
+		n.places.saw(name, place)
+	}
+	before := n.inContact()
 	m := &n.members
 	m.mu.Lock()
 	if asked, ok := m.mu.asked[a.Nonce]; ok {
+		if !before { // before the answer counts
+			m.lapses.Add(1)
+		}
 		p := m.peer(a.From)
 		p.heard, p.came = time.Now(), time.Now()
 		if asked.After(p.answered) {
 			p.answered, p.pong, p.serving = asked, a, map[string]bool{}
-			for _, name := range a.Serving {
+			for name := range a.Serving {
 				p.serving[name] = true
 			}
 		}
@@ -349,7 +360,7 @@ func (n *Backend) others() (names []string) {
 // spread waits until all nodes that are not gone follow the catalogue up to a revision.
 func (n *Backend) spread(ctx context.Context, revision uint64) error {
 	n.catalogue.look()
-	return n.everywhere(ctx, func(ctx context.Context) error { return n.followed(ctx, revision) }, call{Revision: revision})
+	return n.everywhere(ctx, func(ctx context.Context) (reply, error) { return reply{}, n.followed(ctx, revision) }, call{Revision: revision}, nil)
 }
 
 // followed waits until the replicas of this node follow the catalogue up to a revision.
@@ -372,41 +383,68 @@ func (n *Backend) followed(ctx context.Context, revision uint64) error {
 	return nil
 }
 
-// settle waits until all replicas of a partition that serve have applied its log up to a place.
-func (n *Backend) settle(ctx context.Context, c *collection, p int, place uint64) error {
-	return n.everywhere(ctx, func(ctx context.Context) error { return n.settledHere(ctx, localName(c.ID, p), place) }, call{Replica: localName(c.ID, p), Settle: place})
+// settle waits until all replicas of a partition that serve have applied its log up to a place, and
+// that one does: it knows whether the log is still the one that it followed.
+func (n *Backend) settle(ctx context.Context, c *collection, p int, at position) error {
+	name := localName(c.ID, p)
+	var served atomic.Bool
+	err := n.everywhere(ctx, func(ctx context.Context) (reply, error) {
+		ok, err := n.settledHere(ctx, name, at.generation, at.place)
+		return reply{Settled: ok}, err
+	}, call{Replica: name, Settle: at.place, Log: at.generation}, func(r reply) {
+		if r.Settled {
+			served.Store(true)
+		}
+	})
+	if err == nil && !served.Load() {
+		err = fmt.Errorf("%w: the outcome is unknown: no replica of partition %d serves", backend.ErrUnavailable, p)
+	}
+	return err
 }
 
-// settledHere waits until a replica of this node has applied its log up to a place, or does not
-// serve.
-func (n *Backend) settledHere(ctx context.Context, name string, place uint64) error {
+// settledHere waits until a replica of this node has applied a generation of its log up to a place,
+// or does not serve: then the result is false.
+func (n *Backend) settledHere(ctx context.Context, name string, generation int, place uint64) (bool, error) {
 	n.catalogue.mu.Lock()
 	r := n.catalogue.mu.replicas[name]
 	n.catalogue.mu.Unlock()
 	if r == nil {
-		return nil
+		return false, nil
 	}
-	return r.settled(ctx, place)
+	return r.settled(ctx, generation, place)
 }
 
-// everywhere does something on this node and asks all others to, until each has or is gone.
-func (n *Backend) everywhere(ctx context.Context, here func(ctx context.Context) error, there call) error {
+// everywhere does something on this node and asks all others to, until each has or is gone. It
+// calls take, which may be nil, with the answers, from any goroutine.
+func (n *Backend) everywhere(ctx context.Context, here func(ctx context.Context) (reply, error), there call, take func(reply)) error {
+	if take == nil {
+		take = func(reply) {}
+	}
 	within, cancel := context.WithTimeout(ctx, settleWait)
 	defer cancel()
 	errs := make(chan error)
 	others := n.others()
-	go func() { errs <- here(within) }()
+	go func() {
+		r, err := here(within)
+		if err == nil {
+			take(r)
+		}
+		errs <- err
+	}()
 	for _, name := range others {
 		go func() {
 			for {
 				try, stop := context.WithTimeout(within, leaseTime)
-				_, err := n.call(try, name, there)
+				r, err := n.call(try, name, there)
 				stop()
+				if err == nil {
+					take(r)
+				}
 				if err == nil || n.gone(name) {
 					errs <- nil
 					return
 				}
-				if within.Err() != nil {
+				if within.Err() != nil || errors.Is(err, errLogLost) {
 					errs <- fmt.Errorf("%w: node %s has not confirmed: %w", backend.ErrUnavailable, name, err)
 					return
 				}

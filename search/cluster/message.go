@@ -16,11 +16,13 @@ import (
 // counts are uvarints:
 //
 //	version  1 byte: 1
-//	kind     1 byte: 0 put, 1 delete, 2 barrier; a barrier ends here
+//	kind     1 byte: 0 put, 1 delete, 2 barrier, 3 copy, 4 mark; a barrier and a mark end here
 //	number   4 bytes: the document's number; 0: the place of this message in the log, counted from
 //	         the first of the log
 //	id       length, bytes
-//	of a put:
+//	of a copy, which is a document of a log that was lost:
+//	revision 8 bytes
+//	of a put and a copy:
 //	hash     32 bytes
 //	fields   length, bytes
 //	passages count, then of each: field (length, bytes), start, end
@@ -34,6 +36,8 @@ const (
 	putMessage = iota
 	deleteMessage
 	barrierMessage
+	copyMessage
+	markMessage // all copies come before it
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -45,8 +49,14 @@ var errMessage = errors.New("not a message of this program's version, or damaged
 // was accepted before it was sent.
 func barrier() []byte { return seal([]byte{messageVersion, barrierMessage}) }
 
+// mark is the message after the copies of a log that was lost.
+func mark() []byte { return seal([]byte{messageVersion, markMessage}) }
+
 // encodeMessage encodes a write without its condition. number is 0 for a new document.
-func encodeMessage(w backend.Write, number uint32) []byte {
+func encodeMessage(w backend.Write, number uint32) []byte { return encodeCopy(w, number, 0) }
+
+// encodeCopy encodes a document with its revision, or a write: then revision is 0.
+func encodeCopy(w backend.Write, number uint32, revision uint64) []byte {
 	size := 128 + len(w.ID) + len(w.Fields) + 64*len(w.Passages)
 	for _, v := range w.Vectors {
 		size += 4 * len(v)
@@ -60,6 +70,10 @@ func encodeMessage(w backend.Write, number uint32) []byte {
 	b = appendBytes(b, w.ID)
 	if w.Delete {
 		return seal(b)
+	}
+	if revision > 0 {
+		b[1] = copyMessage
+		b = binary.LittleEndian.AppendUint64(b, revision)
 	}
 	b = append(b, w.Hash[:]...)
 	b = appendBytes(b, w.Fields)
@@ -96,12 +110,12 @@ func seal(b []byte) []byte {
 }
 
 // decodeMessage decodes the message at a place of a log whose first message has the place first+1.
-// ok is false for a barrier. What it returns does not share memory with b.
+// ok is false for a barrier and a mark. What it returns does not share memory with b.
 func decodeMessage(b []byte, place, first uint64) (e embedded.LogEntry, ok bool, err error) {
 	if len(b) < 6 || b[0] != messageVersion || crc32.Checksum(b[:len(b)-4], castagnoli) != binary.LittleEndian.Uint32(b[len(b)-4:]) {
 		return e, false, errMessage
 	}
-	if b[1] == barrierMessage {
+	if b[1] == barrierMessage || b[1] == markMessage {
 		return e, false, nil
 	}
 	own := place - first
@@ -114,6 +128,12 @@ func decodeMessage(b []byte, place, first uint64) (e embedded.LogEntry, ok bool,
 		e.Number = uint32(own)
 	}
 	e.ID = string(d.bytes())
+	if b[1] == copyMessage {
+		e.Place = place
+		if e.Revision = binary.LittleEndian.Uint64(append(d.take(8), make([]byte, 8)...)); e.Revision == 0 || e.Revision > place || e.Number == uint32(own) {
+			d.bad = true
+		}
+	}
 	if !e.Delete {
 		copy(e.Hash[:], d.take(32))
 		e.Fields = append([]byte(nil), d.bytes()...)
@@ -139,7 +159,7 @@ func decodeMessage(b []byte, place, first uint64) (e embedded.LogEntry, ok bool,
 			}
 		}
 	}
-	if d.bad || len(d.b) > 0 || b[1] > deleteMessage {
+	if d.bad || len(d.b) > 0 || b[1] > copyMessage {
 		return e, false, errMessage
 	}
 	return e, true, nil

@@ -26,8 +26,19 @@ func TestMessage(t *testing.T) {
 			}
 		}
 	}
-	if _, ok, err := decodeMessage(barrier(), 1, 0); ok || err != nil {
-		t.Errorf("a barrier is decoded as %t, %v", ok, err)
+	for _, w := range messages[1:] {
+		e, ok, err := decodeMessage(encodeCopy(w, 7, 1003), 1012, 1000)
+		if e.Blocks = nil; err != nil || !ok || !reflect.DeepEqual(e.Write, w) || e.Revision != 1003 || e.Place != 1012 || e.Number != 7 {
+			t.Errorf("a copy of %+v is decoded as %+v, %t, %v", w, e, ok, err)
+		}
+		if _, _, err := decodeMessage(encodeCopy(w, 7, 1013), 1012, 1000); !errors.Is(err, errMessage) {
+			t.Errorf("a copy of a later revision than its place: %v", err)
+		}
+	}
+	for _, b := range [][]byte{barrier(), mark()} {
+		if _, ok, err := decodeMessage(b, 1, 0); ok || err != nil {
+			t.Errorf("%x is decoded as %t, %v", b, ok, err)
+		}
 	}
 	for _, place := range []uint64{0, 1000, 1001 + 1<<32} {
 		if _, _, err := decodeMessage(encodeMessage(messages[0], 0), place, 1000); !errors.Is(err, errMessage) {
@@ -51,8 +62,9 @@ func FuzzMessage(f *testing.F) {
 		if err != nil || !ok {
 			return
 		}
-		again, ok, err := decodeMessage(encodeMessage(e.Write, e.Number), 5, 0)
-		if err != nil || !ok || !bytes.Equal(encodeMessage(again.Write, again.Number), encodeMessage(e.Write, e.Number)) {
+		revision := min(e.Place, e.Revision) // 0: of no copy
+		again, ok, err := decodeMessage(encodeCopy(e.Write, e.Number, revision), 5, 0)
+		if err != nil || !ok || !bytes.Equal(encodeCopy(again.Write, again.Number, revision), encodeCopy(e.Write, e.Number, revision)) {
 			t.Errorf("%x is decoded as %+v and then as %+v, %v", b, e, again, err)
 		}
 	})

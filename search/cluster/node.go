@@ -78,10 +78,10 @@ type Backend struct {
 	notice func(text string)
 	alarm  func(text string)
 
-	catalogue  catalogue
-	members    members
-	statistics statisticsCache
-	places     places
+	catalogue catalogue
+	members   members
+	places    places
+	repairs   repairs
 
 	swept    bool // replicas of earlier runs were looked at; for reconcile alone
 	done     chan struct{}
@@ -266,11 +266,6 @@ func (n *Backend) Close() error {
 }
 
 func (n *Backend) closed() bool { return n.isClosed.Load() }
-
-// streamName returns the name of the log of a partition.
-func (n *Backend) streamName(id string, p int) string {
-	return fmt.Sprintf("%s-%s-%d", n.bucket, id, p)
-}
 
 // localName returns the name of a replica in the embedded backend.
 func localName(id string, p int) string { return fmt.Sprintf("%s/%d", id, p) }

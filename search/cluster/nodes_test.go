@@ -227,7 +227,7 @@ func TestThreeNodes(t *testing.T) {
 	}))
 	within, cancel := context.WithTimeout(ctx, 6*time.Second)
 	defer cancel()
-	if _, err := c.on(1).Apply(within, "docs", []backend.Write{testWrite("minority", "white whale")}); err == nil {
+	if _, err := c.on(1).Apply(within, "docs", []backend.Write{testWrite("minority", "may be taken later")}); err == nil {
 		t.Error("a minority takes writes")
 	}
 	c.start(0, 2)

@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"time"
@@ -39,6 +38,9 @@ func (n *Backend) reconcile(ctx context.Context) {
 		for p := range c.Partitions {
 			name := localName(c.ID, p)
 			r := replicas[name]
+			if n.log(c.ID, p).Lost != "" {
+				n.startRepair(c.ID, p)
+			}
 			if r == nil && !n.hosts(c, p) {
 				continue
 			}
@@ -76,7 +78,7 @@ func (n *Backend) sweep(ctx context.Context, wanted map[string]bool) bool {
 	for _, c := range list {
 		if !wanted[c.Name] {
 			n.notice("removing a replica that is not wanted any more: " + c.Name)
-			if err := n.local.Drop(ctx, c.Name); err != nil {
+			if err := n.dropReplica(ctx, c.Name); err != nil {
 				return false
 			}
 		}
@@ -92,6 +94,7 @@ func (n *Backend) keep(ctx context.Context, r *replica, c *collection, p int) er
 			r.revision = c.revision
 			n.catalogue.mu.Lock()
 			n.catalogue.mu.replicas[r.local] = r
+			r.note(n.catalogue.mu.logs[r.local])
 			n.catalogue.mu.Unlock()
 		}
 		return err
@@ -101,6 +104,8 @@ func (n *Backend) keep(ctx context.Context, r *replica, c *collection, p int) er
 	}
 	config := c.Config
 	config.FirstSequence = 0
+	r.admin.Lock()
+	defer r.admin.Unlock()
 	err := n.local.Configure(ctx, backend.ConfigureRequest{Collection: r.local, Config: config})
 	if err == nil {
 		r.revision = c.revision
@@ -114,7 +119,7 @@ func (n *Backend) remove(ctx context.Context, name string, r *replica) {
 	n.catalogue.mu.Lock()
 	delete(n.catalogue.mu.replicas, name)
 	n.catalogue.mu.Unlock()
-	if err := n.local.Drop(ctx, name); err != nil && !errors.Is(err, backend.ErrCollectionNotFound) && ctx.Err() == nil {
+	if err := n.dropReplica(ctx, name); err != nil && ctx.Err() == nil {
 		n.notice(fmt.Sprintf("removing the replica %s: %v", name, err))
 	}
 }

@@ -26,32 +26,37 @@ const retryDelay = 500 * time.Millisecond
 // replica is a copy of one partition on this node: a collection of the embedded backend that
 // follows the partition's log.
 type replica struct {
-	node   *Backend
-	id     string // of the collection
-	part   int
-	stream string
-	local  string // name of the collection
-	first  uint64 // place before the first message of the log
-	salt   uint64 // of the names that this replica gives passages
+	node  *Backend
+	id    string // of the collection
+	part  int
+	local string // name of the collection
+	first uint64 // place before the first message of the first generation of the log
+	salt  uint64 // of the names that this replica gives passages
 
 	revision uint64 // of the collection's entry in the catalogue whose settings it has; for reconcile alone
 	stop     context.CancelFunc
 	wait     sync.WaitGroup
+	admin    sync.Mutex // held while the collection is configured, or made anew
+	applying sync.Mutex // held while messages are applied
 
 	mu struct {
 		sync.Mutex
-		place   uint64        // up to which the log was applied
-		change  uint64        // of the last message that was no barrier
-		changed chan struct{} // closed when place grows or serving changes
-		serving bool          // it has applied all that was acknowledged when it began to serve
-		fault   error         // why it does not follow the log; nil: it does
-		lost    error         // the log lost messages that were applied here: the replica stops for good
+		log        logRecord     // which it is to follow
+		generation int           // of the log that it follows
+		place      uint64        // up to which the log was applied
+		change     uint64        // of the last message that was no barrier
+		changed    chan struct{} // closed when something here changes
+		serving    bool          // it has applied all that was acknowledged when it began to serve
+		lapses     uint64        // of the node's contact with the others, when it began to serve
+		complete   bool          // it was serving when it heard that the log was lost
+		fault      error         // why it does not follow the log; nil: it does
+		lost       error         // the log went on without messages that were applied here: the replica stops for good
 	}
 }
 
 // startReplica opens the collection of a partition and follows its log from where it stopped.
 func (n *Backend) startReplica(ctx context.Context, c *collection, p int) (*replica, error) {
-	r := &replica{node: n, id: c.ID, part: p, stream: n.streamName(c.ID, p), local: localName(c.ID, p), first: c.Config.FirstSequence, salt: rand.Uint64()}
+	r := &replica{node: n, id: c.ID, part: p, local: localName(c.ID, p), first: c.Config.FirstSequence, salt: rand.Uint64()}
 	config := c.Config
 	config.FirstSequence = 0
 	err := n.local.Configure(ctx, backend.ConfigureRequest{Collection: r.local, Create: true, Config: config})
@@ -61,12 +66,10 @@ func (n *Backend) startReplica(ctx context.Context, c *collection, p int) (*repl
 	if err != nil {
 		return nil, err
 	}
-	place, err := n.local.Place(ctx, r.local)
-	if err != nil {
+	if err := r.open(ctx); err != nil {
 		return nil, err
 	}
-	r.mu.place = max(place, r.first)
-	r.mu.change, r.mu.changed = r.mu.place, make(chan struct{})
+	r.mu.log = n.log(r.id, r.part)
 	run, stop := context.WithCancel(context.Background())
 	r.stop = stop
 	r.wait.Go(func() { r.follow(run) })
@@ -104,11 +107,33 @@ func (r *replica) fail(err error) {
 // follow applies the log until ctx ends.
 func (r *replica) follow(ctx context.Context) {
 	for ctx.Err() == nil {
-		err := r.consume(ctx)
+		r.mu.Lock()
+		log, generation, changed := r.mu.log, r.mu.generation, r.mu.changed
+		r.mu.Unlock()
+		var err error
+		switch {
+		case log.Lost != "":
+			select {
+			case <-changed:
+			case <-ctx.Done():
+			}
+			continue
+		case generation != log.Generation:
+			if err = r.adopt(ctx, log); err == nil {
+				continue
+			}
+		default:
+			err = r.consume(ctx, log)
+		}
 		if ctx.Err() != nil {
 			return
 		}
-		r.fail(err)
+		switch {
+		case errors.Is(err, errLogChanged):
+			continue
+		case !errors.Is(err, errLogLost): // which the record of the log says
+			r.fail(err)
+		}
 		pause(ctx, retryDelay)
 	}
 }
@@ -120,22 +145,30 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// consume reads the log from the present place on and applies it, until it fails.
-func (r *replica) consume(ctx context.Context) error {
+// errLogChanged ends the reading of a log whose record has changed.
+var errLogChanged = errors.New("the log has changed")
+
+// consume reads the log from the present place on and applies it, until it fails or its record
+// changes.
+func (r *replica) consume(ctx context.Context, log logRecord) error {
 	r.mu.Lock()
 	from, lost := r.mu.place, r.mu.lost
 	r.mu.Unlock()
 	if lost != nil {
 		return lost
 	}
-	stream, err := r.node.js.Stream(ctx, r.stream)
-	if err != nil {
-		return err
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	r.wait.Go(func() { r.whileLog(ctx, log, cancel) })
+	stream, err := r.node.js.Stream(ctx, r.node.streamName(r.id, r.part, log.Generation))
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return errors.Join(err, r.node.missing(ctx, r.id, r.part, log))
 	}
-	if last := stream.CachedInfo().State.LastSeq; last < from {
-		err := fmt.Errorf("%w: it ends at %d, and this replica has applied it up to %d", errLogLost, last, from)
-		r.lose(err)
-		return err
+	if err != nil {
+		return cmpCause(ctx, err)
+	}
+	if err := r.check(ctx, stream, log, from); err != nil {
+		return cmpCause(ctx, err)
 	}
 	cons, err := stream.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: from + 1})
 	if err != nil {
@@ -163,24 +196,51 @@ func (r *replica) consume(ctx context.Context) error {
 	for {
 		select {
 		case m := <-messages:
-			if err := r.apply(ctx, r.batch(m, messages)); err != nil {
-				return err
+			if err := r.apply(ctx, log, r.batch(m, messages)); err != nil {
+				return cmpCause(ctx, err)
 			}
 		case err := <-failed:
 			return err
 		case <-consuming.Closed():
 			return errors.New("the consumer of the log was closed")
 		case <-ctx.Done():
-			return ctx.Err()
+			return context.Cause(ctx)
 		}
 	}
 }
 
-// errLogLost is the fault of a replica that is ahead of its log.
-var errLogLost = errors.New("the log lost what was applied")
+// whileLog calls cancel when the record of the log changes.
+func (r *replica) whileLog(ctx context.Context, log logRecord, cancel context.CancelCauseFunc) {
+	for {
+		r.mu.Lock()
+		now, changed := r.mu.log, r.mu.changed
+		r.mu.Unlock()
+		if now.revision != log.revision {
+			cancel(errLogChanged)
+			return
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
 
-// lose stops the replica for good. What it holds was acknowledged and is not in the log any more,
-// which may continue with other messages in the same places.
+// cmpCause returns why ctx has ended, or else err.
+func cmpCause(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// errDiverged is the fault of a replica with writes that its log does not have and has gone on
+// without.
+var errDiverged = errors.New("the log went on without what was applied here")
+
+// lose stops the replica for good: what it holds may have been acknowledged and is not in the log,
+// which has continued with other messages.
 func (r *replica) lose(err error) {
 	r.update(func() { r.mu.serving, r.mu.lost = false, err })
 	r.fail(err)
@@ -201,13 +261,15 @@ func (r *replica) batch(m jetstream.Msg, more <-chan jetstream.Msg) []jetstream.
 }
 
 // apply commits the writes of messages in one transaction.
-func (r *replica) apply(ctx context.Context, list []jetstream.Msg) error {
+func (r *replica) apply(ctx context.Context, log logRecord, list []jetstream.Msg) error {
+	r.applying.Lock()
+	defer r.applying.Unlock()
 	var entries []embedded.LogEntry
 	r.mu.Lock()
-	place, change, lost := r.mu.place, r.mu.change, r.mu.lost
+	place, change, now := r.mu.place, r.mu.change, r.mu.log
 	r.mu.Unlock()
-	if lost != nil {
-		return lost
+	if now.revision != log.revision {
+		return errLogChanged
 	}
 	for _, m := range list {
 		meta, err := m.Metadata()
@@ -220,10 +282,13 @@ func (r *replica) apply(ctx context.Context, list []jetstream.Msg) error {
 		}
 		e, ok, err := decodeMessage(m.Data(), at, r.first)
 		if err != nil {
-			return fmt.Errorf("message %d of %s: %w", at, r.stream, err)
+			return fmt.Errorf("message %d of generation %d of the log: %w", at, log.Generation, err)
 		}
 		if place = at; ok {
 			entries, change = append(entries, e), at
+		}
+		if at == log.Filled { // as in replicas that begin behind the mark
+			change = at
 		}
 	}
 	if len(entries) > 0 {
@@ -240,24 +305,37 @@ func (r *replica) apply(ctx context.Context, list []jetstream.Msg) error {
 func (r *replica) serve(ctx context.Context) {
 	for ctx.Err() == nil {
 		r.mu.Lock()
-		serving, lost := r.mu.serving, r.mu.lost
+		serving, lost, log, generation := r.mu.serving, r.mu.lost, r.mu.log, r.mu.generation
 		r.mu.Unlock()
-		if lost != nil {
+		switch mayServe := r.mayServe(); {
+		case lost != nil:
 			return
-		}
-		switch inContact := r.node.inContact(); {
-		case serving && !inContact:
+		case serving && !mayServe:
 			r.update(func() { r.mu.serving = false })
-		case !serving && inContact:
-			within, cancel := context.WithTimeout(ctx, 5*time.Second)
-			place, err := r.node.barrier(within, r.id, r.part)
-			if err == nil && r.reached(within, place) == nil && r.node.inContact() {
-				r.update(func() { r.mu.serving = r.mu.lost == nil })
-			}
-			cancel()
+		case !serving && log.Lost == "" && log.Generation == generation && r.node.inContact():
+			r.begin(ctx, log)
 		}
 		pause(ctx, serveInterval)
 	}
+}
+
+// begin makes the replica serve, if its node has not lost contact meanwhile.
+func (r *replica) begin(ctx context.Context, log logRecord) {
+	within, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	lapses := r.node.members.lapses.Load()
+	if r.node.freshen(within, lapses) != nil {
+		return
+	}
+	place, err := r.node.barrier(within, r.id, r.part)
+	if err != nil || r.reached(within, place) != nil {
+		return
+	}
+	r.update(func() {
+		if r.mu.lost == nil && r.mu.log.revision == log.revision {
+			r.mu.serving, r.mu.lapses = true, lapses
+		}
+	})
 }
 
 // serveInterval is how often a replica looks whether it may serve.
@@ -280,19 +358,27 @@ func (r *replica) reached(ctx context.Context, place uint64) error {
 	}
 }
 
-// settled waits until the replica has applied the log up to a place or does not serve.
-func (r *replica) settled(ctx context.Context, place uint64) error {
+// settled waits until the replica has applied a generation of the log up to a place, or does not
+// serve: then served is false. A replica that knows that the log was lost refuses.
+func (r *replica) settled(ctx context.Context, generation int, place uint64) (served bool, err error) {
 	for {
 		r.mu.Lock()
-		done, changed := r.mu.place >= place || !r.mu.serving, r.mu.changed
+		log, has, at, serving, changed := r.mu.log, r.mu.generation, r.mu.place, r.mu.serving, r.mu.changed
 		r.mu.Unlock()
-		if done {
-			return nil
+		switch {
+		case log.Lost != "":
+			return false, log.err(r.part)
+		case has > generation:
+			return false, fmt.Errorf("%w: partition %d: its log was rebuilt meanwhile", backend.ErrUnavailable, r.part)
+		case !serving:
+			return false, nil
+		case has == generation && at >= place:
+			return r.mayServe(), nil
 		}
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return ctx.Err()
+			return false, ctx.Err()
 		}
 	}
 }

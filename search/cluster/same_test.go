@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,9 +12,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
-
-	"github.com/nats-io/nats.go/jetstream"
 
 	"example.com/searchd/search/backend"
 	"example.com/searchd/search/backend/backendtest"
@@ -177,63 +173,5 @@ func TestLostCatalogue(t *testing.T) {
 	defer b.Close()
 	if c, err := (backendtest.Calls{Backend: b}).Collection(ctx, "docs"); err != nil || c.Documents != 2 {
 		t.Errorf("with its own log again: %+v, %v", c, err)
-	}
-}
-
-// TestLostLog replaces the log of a partition by an empty one while a node serves: no write is
-// acknowledged any more, though the log takes messages, and the replica does not follow it.
-func TestLostLog(t *testing.T) {
-	ctx := t.Context()
-	dir := t.TempDir()
-	open := func() *Backend {
-		b, err := Open(ctx, dir, Options{Cluster: "test", Partitions: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return b
-	}
-	b := open()
-	calls := backendtest.Calls{Backend: b}
-	if err := calls.Create(ctx, "docs", backend.Config{Dimension: 2, Language: "en"}); err != nil {
-		t.Fatal(err)
-	}
-	for i := range 20 {
-		if _, err := calls.Apply(ctx, "docs", []backend.Write{testWrite(fmt.Sprint("d", i), "white whale")}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	var lost jetstream.StreamConfig
-	for info := range b.js.ListStreams(ctx).Info() {
-		if subjects := info.Config.Subjects; len(subjects) > 0 && strings.Contains(subjects[0], ".log.") {
-			lost = info.Config
-		}
-	}
-	if lost.Name == "" {
-		t.Fatal("there is no log")
-	}
-	if err := b.js.DeleteStream(ctx, lost.Name); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := b.js.CreateStream(ctx, lost); err != nil {
-		t.Fatal(err)
-	}
-	write := func(id string) error {
-		within, cancel := context.WithTimeout(ctx, 10*time.Second)
-		defer cancel()
-		_, err := backendtest.Calls{Backend: b}.Apply(within, "docs", []backend.Write{testWrite(id, "white whale")})
-		return err
-	}
-	for range 2 { // the first one finds out
-		if err := write("new"); !errors.Is(err, backend.ErrUnavailable) && !errors.Is(err, context.DeadlineExceeded) {
-			t.Fatalf("a write after the log was lost = %v, want ErrUnavailable", err)
-		}
-	}
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
-	b = open()
-	defer b.Close()
-	if err := write("newer"); err == nil {
-		t.Error("a write is acknowledged after a restart")
 	}
 }

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -66,4 +67,47 @@ func (n *Backend) steady(ctx context.Context, what string, f func(ctx context.Co
 		}
 		pause(ctx, delay)
 	}
+}
+
+// updateKey replaces the value of a key of the bucket that has a revision, 0 for a new key, and
+// returns the next one.
+func (n *Backend) updateKey(ctx context.Context, what, key string, value []byte, before uint64) (revision uint64, err error) {
+	tried := false // and perhaps taken
+	err = n.steady(ctx, what, func(ctx context.Context) (err error) {
+		if before == 0 {
+			revision, err = n.kv.Create(ctx, key, value)
+		} else {
+			revision, err = n.kv.Update(ctx, key, value, before)
+		}
+		again := tried && isConflict(err)
+		if tried = true; !again {
+			return err
+		}
+		now, failed := n.kv.Get(ctx, key)
+		if failed != nil {
+			return failed
+		}
+		if revision = now.Revision(); bytes.Equal(now.Value(), value) {
+			return nil
+		}
+		return err
+	})
+	return revision, err
+}
+
+// isConflict reports whether a change found another revision.
+func isConflict(err error) bool {
+	var api *jetstream.APIError
+	return errors.Is(err, jetstream.ErrKeyExists) || errors.As(err, &api) && (api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant)
+}
+
+// casError translates the error of a change that found another revision.
+func (n *Backend) casError(ctx context.Context, err error, name string) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if isConflict(err) {
+		return fmt.Errorf("%w: another node is changing %q; try again", backend.ErrUnavailable, name)
+	}
+	return unavailable(err)
 }

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -85,7 +86,7 @@ type writer struct {
 	fresh bool // heads read from now on are not older than the call
 
 	mu   sync.Mutex
-	last uint64 // place of the last message
+	last position // of the last message
 }
 
 // apply makes writes in waves in which each document occurs once.
@@ -143,11 +144,11 @@ func (w *writer) wave(ctx context.Context, writes []backend.Write, pending []int
 			return err
 		}
 		if len(idle) > 0 && !w.fresh {
-			place, err := w.node.barrier(ctx, w.collection.ID, w.index)
+			at, err := w.node.barrierAt(ctx, w.collection.ID, w.index)
 			if err != nil {
 				return err
 			}
-			w.fresh, w.last = true, max(w.last, place)
+			w.fresh, w.last = true, w.last.later(at)
 		}
 		if err := w.settle(ctx); err != nil {
 			return err
@@ -157,8 +158,6 @@ func (w *writer) wave(ctx context.Context, writes []backend.Write, pending []int
 	}
 	return nil
 }
-
-func (w *writer) stream() string { return w.node.streamName(w.collection.ID, w.index) }
 
 // heads returns the heads of documents, nil where there is none.
 func (w *writer) heads(ctx context.Context, writes []backend.Write, pending []int) (heads []*backend.Document, err error) {
@@ -201,15 +200,15 @@ func (w *writer) publish(ctx context.Context, writes []backend.Write, pending []
 		wait.Go(func() {
 			defer func() { <-slots }()
 			i, head := pending[k], heads[k]
-			place, fault := w.send(ctx, writes[i], head)
+			at, fault := w.send(ctx, writes[i], head)
 			w.mu.Lock()
 			defer w.mu.Unlock()
-			if w.last = max(w.last, place); errors.Is(fault, errRevision) {
+			if w.last = w.last.later(at); errors.Is(fault, errRevision) {
 				again = append(again, i)
 			} else if fault != nil {
 				err = errors.Join(err, fault)
 			} else {
-				out[i] = backend.Outcome{Status: backend.Created, Revision: place}
+				out[i] = backend.Outcome{Status: backend.Created, Revision: at.place}
 				switch {
 				case writes[i].Delete:
 					out[i] = backend.Outcome{Status: backend.Deleted, Revision: head.Revision}
@@ -227,10 +226,24 @@ func (w *writer) publish(ctx context.Context, writes []backend.Write, pending []
 // its place is where that revision is.
 var errRevision = errors.New("another revision")
 
-// send sends a write to the log and returns its place. It replaces head, or nothing where that is
-// nil, but perhaps the mark of a deletion.
-func (w *writer) send(ctx context.Context, write backend.Write, head *backend.Document) (place uint64, err error) {
-	m := nats.NewMsg(w.node.subject(w.collection.ID, w.index, write.ID))
+// position is a place in a generation of a log.
+type position struct {
+	generation int
+	place      uint64
+}
+
+// later returns the later one of two positions.
+func (a position) later(b position) position {
+	if b.place > a.place {
+		return b
+	}
+	return a
+}
+
+// send sends a write to the log and returns its position. It replaces head, or nothing where that
+// is nil, but perhaps the mark of a deletion.
+func (w *writer) send(ctx context.Context, write backend.Write, head *backend.Document) (at position, err error) {
+	m := nats.NewMsg(documentSubject(write.ID))
 	m.Header.Set(headerID, write.ID)
 	var number uint32
 	var replaces uint64
@@ -239,20 +252,21 @@ func (w *writer) send(ctx context.Context, write backend.Write, head *backend.Do
 	}
 	m.Data = encodeMessage(write, number)
 	if most := w.node.nc.MaxPayload() - 4096; int64(len(m.Data)) > most {
-		return 0, fmt.Errorf("%w: document %q takes %d bytes in the log: at most %d are allowed (max_payload of NATS)", backend.ErrInvalid, write.ID, len(m.Data), most)
+		return at, fmt.Errorf("%w: document %q takes %d bytes in the log: at most %d are allowed (max_payload of NATS)", backend.ErrInvalid, write.ID, len(m.Data), most)
 	}
-	place, err = w.put(ctx, m, replaces)
+	at, err = w.put(ctx, m, replaces)
 	if !errors.Is(err, errRevision) {
-		return place, err
+		return at, err
 	}
-	last, deleted, err := w.node.lastOf(ctx, w.stream(), m.Subject)
+	log := w.node.log(w.collection.ID, w.index)
+	last, found, err := w.node.lastOf(ctx, w.collection, w.index, log, m.Subject)
 	if err != nil {
-		return 0, err
+		return position{}, err
 	}
-	if head == nil && deleted {
-		return w.put(ctx, m, last)
+	if head == nil && (!found || last.Delete) || head != nil && found && last.Place != 0 && last.Revision == head.Revision { // it is the same, in a log that was rebuilt
+		return w.put(ctx, m, last.at)
 	}
-	return last, errRevision
+	return position{log.Generation, last.at}, errRevision
 }
 
 // settle waits until every replica that serves has applied what was written.
@@ -260,60 +274,86 @@ func (w *writer) settle(ctx context.Context) error {
 	w.mu.Lock()
 	last := w.last
 	w.mu.Unlock()
-	if last == 0 {
+	if last.place == 0 {
 		return nil
 	}
 	return w.node.settle(ctx, w.collection, w.index, last)
 }
 
-// subject returns the subject of a document: one for each, so that the log keeps the last message
-// of each.
-func (n *Backend) subject(id string, p int, document string) string {
-	sum := sha256.Sum256([]byte(document))
-	return fmt.Sprintf("%s.log.%s.%d.%s", n.prefix, id, p, base64.RawURLEncoding.EncodeToString(sum[:18]))
+// documentSubject returns the last part of the subject of a document: one for each, so that the log
+// keeps the last message of each.
+func documentSubject(id string) string {
+	sum := sha256.Sum256([]byte(id))
+	return base64.RawURLEncoding.EncodeToString(sum[:18])
 }
 
-// barrierSubject is the last part of the subject of barriers, longer than that of a document.
-const barrierSubject = "barrier-of-the-whole-partition"
+// The last parts of the subjects of messages without a document are longer than those of documents.
+const (
+	barrierSubject = "barrier-of-the-whole-partition"
+	markSubject    = "mark-after-copies-of-documents"
+)
 
 // barrier writes a message that changes nothing to the log of a partition and returns its place.
 func (n *Backend) barrier(ctx context.Context, id string, p int) (place uint64, err error) {
-	m := nats.NewMsg(fmt.Sprintf("%s.log.%s.%d.%s", n.prefix, id, p, barrierSubject))
+	at, err := n.barrierAt(ctx, id, p)
+	return at.place, err
+}
+
+// barrierAt is barrier with the generation of the log.
+func (n *Backend) barrierAt(ctx context.Context, id string, p int) (at position, err error) {
+	m := nats.NewMsg(barrierSubject)
 	m.Data = barrier()
 	return n.publishAny(ctx, id, p, m)
 }
 
 // put sends a write to its log, in place of the message at a place, 0 for none.
-func (w *writer) put(ctx context.Context, m *nats.Msg, replaces uint64) (place uint64, err error) {
+func (w *writer) put(ctx context.Context, m *nats.Msg, replaces uint64) (at position, err error) {
 	return w.node.publishAny(ctx, w.collection.ID, w.index, m, jetstream.WithExpectLastSequencePerSubject(replaces))
 }
 
 // publishAny sends a message to the log of a partition until that has answered, with one id, by
-// which the log recognises it when it is sent again. A log that answers with a place that this node
-// has seen in use has lost messages: nothing is acknowledged, and the replica here stops serving.
-func (n *Backend) publishAny(ctx context.Context, id string, p int, m *nats.Msg, o ...jetstream.PublishOpt) (place uint64, err error) {
-	before := n.places.last(n, id, p)
-	if place, err = n.send(ctx, m, o...); err != nil {
-		return 0, err
-	}
-	if place <= before {
-		err := fmt.Errorf("%w: it continues at %d, and had reached %d", errLogLost, place, before)
-		if r := n.replicaOf(id, p); r != nil {
-			r.lose(err)
+// which the log recognises it when it is sent again. A log that answers with a place that was in
+// use before has lost messages: nothing is acknowledged, and the log is rebuilt.
+func (n *Backend) publishAny(ctx context.Context, id string, p int, m *nats.Msg, o ...jetstream.PublishOpt) (at position, err error) {
+	for {
+		log := n.log(id, p)
+		if err := log.err(p); err != nil {
+			return at, err
 		}
-		return 0, fmt.Errorf("%w: partition %d: %w", backend.ErrUnavailable, p, err)
+		if at, err = n.publishTo(ctx, id, p, log, m, o...); !errors.Is(err, errLogChanged) {
+			return at, err
+		}
 	}
-	n.places.saw(localName(id, p), place)
-	return place, nil
 }
 
-// send sends a message to its log until that has answered.
-func (n *Backend) send(ctx context.Context, m *nats.Msg, o ...jetstream.PublishOpt) (place uint64, err error) {
+// publishTo is publishAny for one generation of the log.
+func (n *Backend) publishTo(ctx context.Context, id string, p int, log logRecord, m *nats.Msg, o ...jetstream.PublishOpt) (at position, err error) {
+	before := n.places.last(n, id, p)
+	own := *m
+	own.Subject = n.logSubject(id, p, log.Generation) + m.Subject
+	at = position{generation: log.Generation}
+	if at.place, err = n.send(ctx, id, p, log, &own, o...); err != nil {
+		return at, err
+	}
+	if at.place <= before {
+		reason := fmt.Sprintf("it continues at %d, and had reached %d", at.place, before)
+		n.notice(fmt.Sprintf("partition %s: the log lost messages: %s", localName(id, p), reason))
+		if err := n.declareLost(ctx, id, p, log, reason); err != nil {
+			return position{}, err
+		}
+		return position{}, fmt.Errorf("%w: partition %d: %w: %s", backend.ErrUnavailable, p, errLogLost, reason)
+	}
+	n.places.saw(localName(id, p), at.place)
+	return at, nil
+}
+
+// send sends a message to a generation of a log until that has answered.
+func (n *Backend) send(ctx context.Context, id string, p int, log logRecord, m *nats.Msg, o ...jetstream.PublishOpt) (place uint64, err error) {
 	o = append(o, jetstream.WithMsgID(nuid.Next()), jetstream.WithRetryAttempts(0))
 	unknown := func(err error) error {
 		return fmt.Errorf("%w: the outcome of the write is unknown: %w", backend.ErrUnavailable, err)
 	}
-	sent := false // an earlier try may have been taken
+	sent, absent := false, 0 // an earlier try may have been taken; tries that no log answered to
 	for range publishTries {
 		within, cancel := context.WithTimeout(ctx, publishWait)
 		var ack *jetstream.PubAck
@@ -330,18 +370,28 @@ func (n *Backend) send(ctx context.Context, m *nats.Msg, o ...jetstream.PublishO
 			return 0, errRevision
 		case n.closed():
 			return 0, backend.ErrClosed
-		case !errors.Is(err, jetstream.ErrNoStreamResponse) && !errors.Is(err, nats.ErrNoResponders):
+		case errors.Is(err, jetstream.ErrNoStreamResponse) || errors.Is(err, nats.ErrNoResponders):
+			if absent++; absent == 3 {
+				err = errors.Join(err, n.missing(ctx, id, p, log))
+			}
+		default:
 			sent = true
 		}
 		if ctx.Err() != nil {
 			break
 		}
+		if now := n.log(id, p); now.revision != log.revision {
+			if err = now.err(p); err == nil && !sent {
+				return 0, errLogChanged
+			}
+			break
+		}
 		pause(ctx, retryDelay)
 	}
 	if sent {
-		return 0, unknown(err)
+		return 0, unknown(cmp.Or(err, errLogChanged))
 	}
-	if ctx.Err() != nil {
+	if ctx.Err() != nil && !errors.Is(err, errLogLost) {
 		return 0, ctx.Err()
 	}
 	return 0, unavailable(err)
@@ -362,39 +412,45 @@ func (l *places) saw(name string, place uint64) {
 	l.byName[name] = max(l.byName[name], place)
 }
 
+// of returns the last place of a log that this node was answered with, or heard of.
+func (l *places) of(name string) uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.byName[name]
+}
+
 // last returns a place that the log of a partition has reached, as far as this node knows.
 func (l *places) last(n *Backend, id string, p int) uint64 {
 	var applied uint64
-	if r := n.replicaOf(id, p); r != nil {
+	if r := n.replica(id, p); r != nil {
 		applied, _, _, _ = r.state()
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return max(l.byName[localName(id, p)], applied)
+	return max(l.of(localName(id, p)), applied)
 }
 
-// replicaOf returns the replica of a partition on this node, or nil.
-func (n *Backend) replicaOf(id string, p int) *replica {
-	n.catalogue.mu.Lock()
-	defer n.catalogue.mu.Unlock()
-	return n.catalogue.mu.replicas[localName(id, p)]
-}
-
-// lastOf returns the place of the last message of a subject, 0 for none, and whether it is a
-// deletion.
-func (n *Backend) lastOf(ctx context.Context, stream, subject string) (place uint64, deleted bool, err error) {
-	s, err := n.js.Stream(ctx, stream)
+// lastOf returns the last message of a subject, whose last part is given, of a log; found is false
+// where there is none.
+func (n *Backend) lastOf(ctx context.Context, c *collection, p int, log logRecord, subject string) (last logMessage, found bool, err error) {
+	s, err := n.js.Stream(ctx, n.streamName(c.ID, p, log.Generation))
 	if err != nil {
-		return 0, false, unavailable(err)
+		return last, false, unavailable(err)
 	}
-	m, err := s.GetLastMsgForSubject(ctx, subject)
+	m, err := s.GetLastMsgForSubject(ctx, n.logSubject(c.ID, p, log.Generation)+subject)
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
-		return 0, true, nil
+		return last, false, nil
 	}
 	if err != nil {
-		return 0, false, unavailable(err)
+		return last, false, unavailable(err)
 	}
-	return m.Sequence, len(m.Data) > 1 && m.Data[1] == deleteMessage, nil
+	last.at = m.Sequence
+	last.LogEntry, _, err = decodeMessage(m.Data, m.Sequence, c.Config.FirstSequence)
+	return last, true, err
+}
+
+// logMessage is a message with its place.
+type logMessage struct {
+	embedded.LogEntry
+	at uint64
 }
 
 // unavailable turns errors of NATS into [backend.ErrUnavailable].

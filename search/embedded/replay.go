@@ -11,12 +11,13 @@ import (
 // LogEntry is a write that a log outside of the data folder has accepted.
 type LogEntry struct {
 	backend.Write        // without IfRevision
-	Revision      uint64 // place in the log, and the document's revision
+	Revision      uint64 // the document's, its place in the log that accepted the write
+	Place         uint64 // in a log that was rebuilt since, after Revision; 0: Revision
 	Number        uint32 // of the document, from its creation to its deletion; without meaning for a deletion
 }
 
 // Replay makes a collection follow a log outside of the data folder: it commits the entries, in the
-// order of their revisions, with their revisions and document numbers and with the place that the
+// order of their places, with their revisions and document numbers and with the place that the
 // log was followed up to, in one transaction. Entries up to that place are left out, so that the
 // same ones can be replayed again. A collection that follows a log takes no other writes, and one
 // call of Replay at a time.
@@ -42,7 +43,7 @@ func (b *Backend) Replay(ctx context.Context, collection string, entries []LogEn
 func (c *collection) replayed(ctx context.Context, entries []LogEntry) (writes []backend.Write, batch []store.Write, err error) {
 	numbers := map[string]uint32{} // of the documents as they are before the next entry; 0: none
 	err = c.store.View(ctx, c.id, func(tx *store.Tx) error {
-		for len(entries) > 0 && entries[0].Revision <= tx.Place() {
+		for len(entries) > 0 && max(entries[0].Place, entries[0].Revision) <= tx.Place() {
 			entries = entries[1:]
 		}
 		for _, e := range entries {
@@ -71,13 +72,13 @@ func (c *collection) replayed(ctx context.Context, entries []LogEntry) (writes [
 			numbers[e.ID] = e.Number
 		}
 		w := storeWrites([]backend.Write{e.Write})[0]
-		w.Revision, w.No = e.Revision, e.Number
+		w.Revision, w.Place, w.No = e.Revision, e.Place, e.Number
 		writes, batch = append(writes, e.Write), append(batch, w)
 	}
 	return writes, batch, nil
 }
 
-// Place returns the revision up to which a collection follows its log; 0: none yet.
+// Place returns the place up to which a collection follows its log; 0: none yet.
 func (b *Backend) Place(ctx context.Context, collection string) (place uint64, err error) {
 	c, release, err := b.collection(ctx, collection)
 	if err != nil {
@@ -89,6 +90,34 @@ func (b *Backend) Place(ctx context.Context, collection string) (place uint64, e
 		return nil
 	})
 	return place, c.translate(err)
+}
+
+// newestTries bounds how many document numbers Newest looks at.
+const newestTries = 1000
+
+// Newest returns the head of a document that was created last, or nearly so; nil where the last
+// numbers are of documents that were deleted.
+func (b *Backend) Newest(ctx context.Context, collection string) (head *backend.Document, err error) {
+	c, release, err := b.collection(ctx, collection)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	err = c.store.View(ctx, c.id, func(tx *store.Tx) error {
+		next := tx.Counts().NextNo
+		for no := next - 1; no > 0 && next-no <= newestTries; no-- {
+			d, err := tx.HeadByNo(no)
+			if errors.Is(err, store.ErrNotFound) {
+				continue
+			}
+			if err == nil {
+				head = c.document(d)
+			}
+			return err
+		}
+		return nil
+	})
+	return head, c.translate(err)
 }
 
 // CheckWrites returns the error with which Apply refuses writes to a collection of vectors with so

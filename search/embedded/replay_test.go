@@ -130,3 +130,37 @@ func TestReplayRefused(t *testing.T) {
 		t.Errorf("Place = %d, %v, want 1", place, err)
 	}
 }
+
+// TestReplayCopies replays the copies of a log that was rebuilt: documents have the revisions and
+// numbers of before, and the place is that of the copies.
+func TestReplayCopies(t *testing.T) {
+	b, err := Open(t.TempDir(), Options{})
+	must(t, err)
+	defer b.Close()
+	must(t, on(b).Create(t.Context(), "docs", backend.Config{Dimension: 1, Language: "en"}))
+	entry := func(id string, revision, place uint64, number uint32) LogEntry {
+		return LogEntry{Write: backend.Write{ID: id, Fields: json.RawMessage(`{}`)}, Revision: revision, Place: place, Number: number}
+	}
+	if head, err := b.Newest(t.Context(), "docs"); err != nil || head != nil {
+		t.Errorf("Newest of none = %v, %v", head, err)
+	}
+	copies := []LogEntry{entry("a", 7, 21, 3), entry("b", 5, 22, 5)}
+	for range 2 { // the second time changes nothing
+		must(t, b.Replay(t.Context(), "docs", copies))
+	}
+	must(t, b.Replay(t.Context(), "docs", []LogEntry{entry("a", 23, 0, 3)}))
+	docs, err := on(b).Lookup(t.Context(), "docs", []string{"a", "b"})
+	must(t, err)
+	if docs[0].Revision != 23 || docs[0].Ref.Number() != 3 || docs[1].Revision != 5 || docs[1].Ref.Number() != 5 {
+		t.Errorf("documents %+v, %+v", docs[0], docs[1])
+	}
+	if place, err := b.Place(t.Context(), "docs"); err != nil || place != 23 {
+		t.Errorf("Place = %d, %v, want 23", place, err)
+	}
+	if head, err := b.Newest(t.Context(), "docs"); err != nil || head == nil || head.ID != "b" {
+		t.Errorf("Newest = %+v, %v, want b", head, err)
+	}
+	if err := b.Replay(t.Context(), "docs", []LogEntry{entry("c", 30, 29, 9)}); !errors.Is(err, backend.ErrInvalid) {
+		t.Errorf("a place before the revision: %v, want ErrInvalid", err)
+	}
+}
