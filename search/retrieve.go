@@ -129,7 +129,7 @@ func (s *search) candidate(ref backend.Ref) *candidate {
 func (s *search) nearest(ctx context.Context) ([]backend.PassageMatch, error) {
 	s.best = math.Inf(-1)
 	if s.plan.autoCut && s.selection != nil {
-		have, err := s.engine.backend.RetrieveVectors(ctx, backend.VectorsRequest{Collection: s.collection, Vector: s.vector, Limit: s.plan.firstPassages()})
+		have, err := s.engine.backend.RetrieveVectors(ctx, backend.VectorsRequest{Collection: s.collection, Vector: s.vector, Limit: s.firstPassages()})
 		if err != nil {
 			return nil, err
 		}
@@ -141,7 +141,7 @@ func (s *search) nearest(ctx context.Context) ([]backend.PassageMatch, error) {
 	if s.allMatches() {
 		least = s.scorer().CosineOf(autoCutoff)
 	}
-	for k := s.plan.firstPassages(); ; k *= 2 {
+	for k := s.firstPassages(); ; k *= 2 {
 		have, err := s.engine.backend.RetrieveVectors(ctx, backend.VectorsRequest{Collection: s.collection, Vector: s.vector, Limit: k, Selection: s.selection})
 		if err != nil {
 			return nil, err
@@ -176,8 +176,13 @@ func (s *search) nearest(ctx context.Context) ([]backend.PassageMatch, error) {
 	}
 }
 
-// firstPassages returns how many passages are looked at to fill the window.
-func (p *plan) firstPassages() int { return p.Window + p.Window/2 }
+// firstPassages returns how many passages are looked at first to fill the window and to see whether
+// there are more: one more than it has documents, and up to half as many more where documents have
+// several.
+func (s *search) firstPassages() int {
+	further := max(0, s.passages-s.documents)
+	return s.plan.Window + 1 + s.plan.Window*min(further, s.documents)/(2*max(1, s.documents))
+}
 
 // fill gives each candidate of a hybrid search the score of the retriever that did not find it.
 func (s *search) fill(ctx context.Context) error {
@@ -192,6 +197,12 @@ func (s *search) fill(ctx context.Context) error {
 		if !c.vector.Known {
 			noVector = append(noVector, c.ref)
 		}
+	}
+	if s.wordsFound == s.wordTotal && !s.wordsPartial {
+		for _, ref := range noWords { // all documents with words of the query were found
+			s.candidate(ref).words = fusion.Retrieved{Known: true}
+		}
+		noWords = nil
 	}
 	if len(noWords) > 0 {
 		have, err := s.engine.backend.Fetch(ctx, backend.FetchRequest{Collection: s.collection, Refs: noWords, Words: &s.plan.words, Scores: true})

@@ -50,7 +50,7 @@ func (e *Engine) newSearch(ctx context.Context, collection string, q Query, give
 	if err != nil {
 		return nil, err
 	}
-	s = &search{engine: e, collection: c.Name, record: rec, encoding: enc, plan: p, analysis: analysis, documents: c.Documents, timings: map[string]float64{}}
+	s = &search{engine: e, collection: c.Name, record: rec, encoding: enc, plan: p, analysis: analysis, documents: c.Documents, passages: c.Passages, timings: map[string]float64{}}
 	s.useRules()
 	return s, nil
 }
@@ -183,6 +183,7 @@ type search struct {
 	embedUntil   time.Time            // until when the query of a hybrid search may be encoded; zero: embedShare of the time that is left then
 	vector       []float32            // of the query; nil without vector search
 	documents    int                  // of the collection
+	passages     int                  // of the collection
 	except       map[backend.Ref]bool // documents that vector search leaves out
 	selection    *backend.Selection   // nil: all documents
 	candidates   []candidate

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sort"
 	"strings"
 	"sync"
 
@@ -192,11 +193,14 @@ func (d *segmentData) sortByNo() []uint32 {
 // is deleted.
 func (s *segmentView) local(no uint32) (local uint32, ok bool) {
 	byNo := s.byNo()
-	i, ok := slices.BinarySearchFunc(byNo, no, func(local, no uint32) int { return cmp.Compare(s.nos[local], no) })
-	if !ok || s.isDeleted(byNo[i]) {
+	if len(byNo) == 0 || no < s.nos[byNo[0]] || no > s.nos[byNo[len(byNo)-1]] {
+		return 0, false // most segments have documents of one time, whose numbers are near each other
+	}
+	i := sort.Search(len(byNo), func(i int) bool { return s.nos[byNo[i]] >= no })
+	if local = byNo[i]; s.nos[local] != no || s.isDeleted(local) {
 		return 0, false
 	}
-	return byNo[i], true
+	return local, true
 }
 
 func (s *segmentView) isDeleted(local uint32) bool {

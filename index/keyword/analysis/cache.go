@@ -28,7 +28,7 @@ const (
 	maxCachedChunk = 64 // bytes; longer chunks are analysed each time
 	chunkShards    = 64
 	chunkBudget    = 16 << 20 // bytes
-	recentChunks   = 1 << 13  // a power of two
+	recentChunks   = 1 << 15  // a power of two
 )
 
 // chunkCache keeps analysed chunks by 64 bits of a keyed hash of their text. It is safe for
