@@ -154,7 +154,7 @@ func inSettings(err error) error {
 			return pointedError(pointer, &search.FieldError{Field: "settings." + fe.Field, Value: fe.Value, Allowed: fe.Allowed})
 		}
 		fallthrough
-	case "language", "synonyms", "rules", "passages", "index":
+	case "language", "synonyms", "rules", "passages", "index", "embedder":
 		return &search.FieldError{Field: "settings." + fe.Field, Value: fe.Value, Allowed: fe.Allowed}
 	}
 	return err

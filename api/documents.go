@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"example.com/searchd/search"
+	"example.com/searchd/search/given"
 	"example.com/searchd/search/passage"
 )
 
@@ -89,6 +90,7 @@ func (s *Server) listDocuments(_ http.ResponseWriter, r *http.Request) (any, err
 	if !given {
 		limit = 100
 	}
+	vectors, _ := p.boolean("vectors")
 	if err := p.err(); err != nil {
 		return nil, err
 	}
@@ -101,6 +103,11 @@ func (s *Server) listDocuments(_ http.ResponseWriter, r *http.Request) (any, err
 	}
 	if docs == nil {
 		docs = []search.StoredDocument{}
+	}
+	for i := range docs {
+		if !vectors {
+			docs[i].Vector, docs[i].Vectors = nil, nil
+		}
 	}
 	return documentList{docs, next}, nil
 }
@@ -209,9 +216,17 @@ func (s *Server) writeDocument(w http.ResponseWriter, r *http.Request, collectio
 }
 
 func (s *Server) document(w http.ResponseWriter, r *http.Request) error {
+	p := queryParams(r)
+	vectors, _ := p.boolean("vectors")
+	if err := p.err(); err != nil {
+		return err
+	}
 	doc, err := s.o.Engine.Document(r.Context(), r.PathValue("collection"), r.PathValue("id"))
 	if err != nil {
 		return err
+	}
+	if !vectors {
+		doc.Vector, doc.Vectors = nil, nil
 	}
 	tag := etag(doc.Revision)
 	w.Header().Set("ETag", tag)
@@ -284,7 +299,7 @@ func (s *Server) patchDocument(w http.ResponseWriter, r *http.Request) error {
 		if want != nil {
 			at = want
 		}
-		err = s.writeDocument(w, r, c, search.Document{ID: id, Fields: merged, Blocks: keptBlocks(doc, merged), IfRevision: at})
+		err = s.writeDocument(w, r, c, search.Document{ID: id, Fields: merged, Blocks: keptBlocks(doc, merged), KeepVectors: keepsVectors(change), IfRevision: at})
 		if want != nil || !errors.Is(err, search.ErrConflict) {
 			return err
 		}
@@ -292,6 +307,13 @@ func (s *Server) patchDocument(w http.ResponseWriter, r *http.Request) error {
 			return fmt.Errorf("%w: document %q changes too often to be patched, try again", errTooManyWrites, id)
 		}
 	}
+}
+
+// keepsVectors reports whether a patch leaves the given vectors of a document as they are, unless
+// it has others. null removes them.
+func keepsVectors(patch json.RawMessage) bool {
+	_, m := given.Cut(patch)
+	return string(m.Vector) != "null" && string(m.Vectors) != "null"
 }
 
 // keptBlocks returns the blocks of a stored document whose texts are the same in merged.

@@ -49,6 +49,8 @@ type exportLine struct {
 	Revision uint64                     `json:"revision"`
 	Document json.RawMessage            `json:"document"`
 	Blocks   map[string][]passage.Block `json:"blocks,omitempty"`
+	Vector   []float32                  `json:"vector,omitempty"`
+	Vectors  []search.StoredVector      `json:"vectors,omitempty"`
 }
 
 func writeLines(w http.ResponseWriter, docs []search.StoredDocument) error {
@@ -56,7 +58,7 @@ func writeLines(w http.ResponseWriter, docs []search.StoredDocument) error {
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	for _, d := range docs {
-		if err := enc.Encode(exportLine{d.ID, d.Revision, d.Fields, d.Blocks}); err != nil {
+		if err := enc.Encode(exportLine{d.ID, d.Revision, d.Fields, d.Blocks, d.Vector, d.Vectors}); err != nil {
 			return err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"example.com/searchd/search"
+	"example.com/searchd/search/given"
 	"example.com/searchd/search/passage"
 )
 
@@ -23,16 +24,35 @@ type member struct {
 //	{"_id": "a1", "title": "…", "text": "…"}               the same, as BEIR and database dumps have it; then id is a field
 //	{"id": "a1", "document": {"title": "…", "year": 2024}}  as GET and export return it ("fields" is allowed too)
 //
-// The last form has no members but id, document (or fields), blocks, revision and passages; the
-// last two are ignored. Without an id the engine uses the hash of the content. An id may be an
-// integer.
+// The last form has no members but id, document (or fields), vector, vectors, blocks, revision and
+// passages; the last two are ignored, and vectors are as if they were fields. Without an id the
+// engine uses the hash of the content. An id may be an integer.
 func parseDocument(data []byte) (search.Document, error) {
+	data, list := given.CutNumbers(data) // which would be scanned several times
+	doc, err := parseMembers(data)
+	if err == nil && list.Vector != nil {
+		if doc.Fields, err = list.Into(doc.Fields); err != nil {
+			err = &requestError{kind: errMalformed, detail: err.Error()}
+		}
+	}
+	return doc, err
+}
+
+// parseMembers is parseDocument of an object of which a vector may have been taken.
+func parseMembers(data []byte) (search.Document, error) {
 	id, fields, err := splitID(data)
 	if err != nil {
 		return search.Document{ID: id}, err
 	}
 	if m, ok := enveloped(fields); ok {
-		doc := search.Document{ID: id, Fields: bytes.TrimSpace(m.value), Within: m.name}
+		doc := search.Document{ID: id, Within: m.name}
+		var beside given.Members
+		for _, m := range fields {
+			beside.Set(m.name, m.value)
+		}
+		if doc.Fields, err = beside.Into(bytes.TrimSpace(m.value)); err != nil {
+			return doc, &requestError{kind: errMalformed, detail: err.Error()}
+		}
 		doc.Blocks, err = parseBlocks(fields)
 		return doc, err
 	}
@@ -119,7 +139,7 @@ func enveloped(members []member) (inner member, ok bool) {
 				return inner, false
 			}
 			inner, ok = m, true
-		case "revision", "passages", "blocks":
+		case "revision", "passages", "blocks", given.One, given.Several:
 		default:
 			return inner, false
 		}
@@ -197,7 +217,7 @@ func objectMembers(data []byte) ([]member, error) {
 
 // checkRepeats refuses a repeated member in any object within m.
 func checkRepeats(m member) error {
-	if c := bytes.TrimSpace(m.value)[0]; c != '{' && c != '[' {
+	if c := bytes.TrimSpace(m.value)[0]; c != '{' && (c != '[' || bytes.IndexByte(m.value, '{') < 0) {
 		return nil
 	}
 	w := memberWalk{dec: json.NewDecoder(bytes.NewReader(m.value)), at: []any{m.name}}

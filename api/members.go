@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -194,6 +195,10 @@ func takes(t reflect.Type, tok json.Token) bool {
 	}
 	if _, text := tok.(string); text && t.Kind() == reflect.String {
 		return true
+	}
+	if n, number := tok.(json.Number); number && (t.Kind() == reflect.Float32 || t.Kind() == reflect.Float64) { // as of vectors, which are long
+		_, err := strconv.ParseFloat(string(n), t.Bits())
+		return err == nil
 	}
 	b, err := json.Marshal(tok)
 	return err == nil && json.Unmarshal(b, reflect.New(t).Interface()) == nil

@@ -149,6 +149,7 @@ func (s *Server) routes() []route {
 // queried are the routes that read the query string and check it themselves.
 var queried = map[string]bool{
 	"GET /v1/collections/{collection}/documents":         true,
+	"GET /v1/collections/{collection}/documents/{id}":    true,
 	"POST /v1/collections/{collection}/documents/import": true,
 	"GET /v1/collections/{collection}/search":            true,
 	"GET /v1/collections/{collection}/explain/{id}":      true,

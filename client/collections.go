@@ -15,6 +15,13 @@ type Settings struct {
 	Rules    []Rule                   `json:"rules,omitzero"`    // what queries with certain words find; empty, not nil: PatchCollection takes away those that there are
 	Passages PassageSettings          `json:"passages,omitzero"`
 	Index    IndexSettings            `json:"index,omitzero"`
+	Embedder *Embedder                `json:"embedder,omitempty"` // where vectors come from; nil: the server's model
+}
+
+// Embedder says where the vectors of a collection come from.
+type Embedder struct {
+	Source    string `json:"source"`              // given: they come with the documents and the queries
+	Dimension int    `json:"dimension,omitempty"` // components of each vector
 }
 
 // Rule changes what the queries find whose words it names.

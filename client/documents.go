@@ -19,6 +19,19 @@ type Document struct {
 	ID     string             `json:"id,omitempty"`
 	Fields json.RawMessage    `json:"document"`
 	Blocks map[string][]Block `json:"blocks,omitempty"` // structure of texts, by the name of their field
+
+	// The vectors, where those of the collection are given: one of the document, or several.
+	Vector  []float32 `json:"vector,omitempty"`
+	Vectors []Vector  `json:"vectors,omitempty"`
+}
+
+// Vector is a given vector and the part of a text that it stands for, in bytes; without Field it
+// stands for the document.
+type Vector struct {
+	Vector []float32 `json:"vector"`
+	Field  string    `json:"field,omitempty"`
+	Start  int       `json:"start,omitempty"`
+	End    int       `json:"end,omitempty"`
 }
 
 // Block is a part of a text that is read as a whole: bytes [Start, End) of it.
@@ -39,6 +52,8 @@ type StoredDocument struct {
 	Fields   json.RawMessage    `json:"document"`
 	Passages []Passage          `json:"passages,omitempty"`
 	Blocks   map[string][]Block `json:"blocks,omitempty"`
+	Vector   []float32          `json:"vector,omitempty"` // of an export, where the collection's vectors are given
+	Vectors  []Vector           `json:"vectors,omitempty"`
 }
 
 // The statuses of a [Result].

@@ -19,6 +19,7 @@ type Query struct {
 	Rules         *bool     `json:"rules,omitempty"`         // apply the rules of the collection; default true
 	Mode          string    `json:"mode,omitempty"`          // hybrid (default), semantic, keyword
 	Alpha         float64   `json:"alpha,omitempty"`         // weight of vector search, up to 1
+	Vector        []float32 `json:"vector,omitempty"`        // of the query, in place of the one that the model makes of Q; without Q the search is semantic
 	Fusion        string    `json:"fusion,omitempty"`        // relative (default), rrf
 	Cutoff        any       `json:"cutoff,omitempty"`        // "none" (default), "auto", or the score below which documents are not matches
 	LessRelevant  int       `json:"less_relevant,omitempty"` // results below the cutoff to return beside the hits

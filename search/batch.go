@@ -86,7 +86,7 @@ func prepare(ctx context.Context, begun []*begunSearch) {
 	until, _ := limited.Deadline()
 	texts := map[*inference.Encoding][]string{}
 	for _, b := range begun {
-		if b.err == nil && b.plan.Mode != Keyword && !b.plan.browse {
+		if b.err == nil && b.plan.Mode != Keyword && !b.plan.browse && b.vector == nil && !b.encoding.Given() {
 			b.embedUntil = until
 			texts[b.encoding] = append(texts[b.encoding], b.plan.text.Text)
 		}

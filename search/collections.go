@@ -16,6 +16,7 @@ import (
 	"example.com/searchd/search/backend"
 	"example.com/searchd/search/catalog"
 	"example.com/searchd/search/fault"
+	"example.com/searchd/search/inference"
 	"example.com/searchd/search/settings"
 )
 
@@ -25,7 +26,7 @@ func (e *Engine) CreateCollection(ctx context.Context, name string, s Settings) 
 	if err := CheckCollectionName(name); err != nil {
 		return CollectionInfo{}, err
 	}
-	m := e.inference.Model()
+	m := e.modelOf(s)
 	if err := s.Validate(m.MaxTokens); err != nil {
 		return CollectionInfo{}, err
 	}
@@ -38,6 +39,14 @@ func (e *Engine) CreateCollection(ctx context.Context, name string, s Settings) 
 		return CollectionInfo{}, err
 	}
 	return e.Collection(ctx, name)
+}
+
+// modelOf describes what makes the vectors of a collection with these settings.
+func (e *Engine) modelOf(s Settings) ModelInfo {
+	if s.GivenVectors() {
+		return inference.GivenModel(s.Embedder.Dimension)
+	}
+	return e.inference.Model()
 }
 
 // create makes the collection, under another stored name where its own is that of a generation

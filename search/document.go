@@ -13,9 +13,12 @@ type Document struct {
 	Fields json.RawMessage `json:"fields"`
 	// Blocks are the structure of texts, by the name of a text field. Without them it is read from
 	// the text, see [passage.Markdown].
-	Blocks     map[string][]passage.Block `json:"blocks,omitempty"`
-	IfRevision *uint64                    `json:"-"` // only if the stored revision is this one; 0: only if absent
-	Within     string                     `json:"-"` // the member of what a client sent that the fields were in, for errors to name; empty: they were beside the id
+	Blocks map[string][]passage.Block `json:"blocks,omitempty"`
+	// KeepVectors keeps the stored vectors of a document without vectors of its own, where the
+	// vectors of the collection are given.
+	KeepVectors bool    `json:"-"`
+	IfRevision  *uint64 `json:"-"` // only if the stored revision is this one; 0: only if absent
+	Within      string  `json:"-"` // the member of what a client sent that the fields were in, for errors to name; empty: they were beside the id
 }
 
 // StoredDocument is what a client gets back.
@@ -25,6 +28,20 @@ type StoredDocument struct {
 	Fields   json.RawMessage            `json:"document"`
 	Passages []PassageHit               `json:"passages,omitempty"`
 	Blocks   map[string][]passage.Block `json:"blocks,omitempty"`
+
+	// The vectors where they are given, as they can be written again: one of the whole document, or
+	// all others.
+	Vector  []float32      `json:"vector,omitempty"`
+	Vectors []StoredVector `json:"vectors,omitempty"`
+}
+
+// StoredVector is a given vector and the part of a text that it stands for; without Field it stands
+// for the document.
+type StoredVector struct {
+	Vector []float32 `json:"vector"`
+	Field  string    `json:"field,omitempty"`
+	Start  int       `json:"start,omitempty"`
+	End    int       `json:"end,omitempty"`
 }
 
 // Status says what became of one document of an ingest.

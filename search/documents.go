@@ -26,7 +26,7 @@ func (e *Engine) Document(ctx context.Context, collection, id string) (*StoredDo
 	if err := CheckID(id); err != nil {
 		return nil, err
 	}
-	docs, err := e.backend.Lookup(ctx, backend.LookupRequest{Collection: c.Name, IDs: []string{id}})
+	docs, err := e.backend.Lookup(ctx, backend.LookupRequest{Collection: c.Name, IDs: []string{id}, Vectors: r.Settings.GivenVectors()})
 	if err != nil {
 		return nil, err
 	}
@@ -61,6 +61,11 @@ func (e *Engine) Documents(ctx context.Context, collection, cursor string, limit
 	}
 	if next = page.Next; next != "" {
 		next = fmt.Sprintf("%s.%d~%s", incarnation(c.Origin, r.Created), catalog.GenerationOf(from), next)
+	}
+	if r.Settings.GivenVectors() {
+		if err := e.addVectors(ctx, from, page.Documents); err != nil {
+			return nil, "", err
+		}
 	}
 	docs = make([]StoredDocument, len(page.Documents))
 	for i, d := range page.Documents {
@@ -165,5 +170,5 @@ func stored(d *backend.Document, r record) (*StoredDocument, error) {
 	for i, p := range highlight.PassagesOf(parts, d) {
 		s.Passages[i] = passageHit(p)
 	}
-	return s, nil
+	return s, s.addVectors(d, parts, r)
 }

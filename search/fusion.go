@@ -25,9 +25,23 @@ type candidate struct {
 // scorer returns what scores the candidates.
 func (s *search) scorer() fusion.Scorer {
 	return fusion.Scorer{
-		Mode: s.plan.Mode, Method: s.plan.Fusion, Alpha: s.alpha, Ceiling: s.wordCeiling, Floor: s.encoding.Calibration.CosineFloor,
+		Mode: s.plan.Mode, Method: s.plan.Fusion, Alpha: s.alpha, Ceiling: s.wordCeiling, Floor: s.floor(),
 		Documents: s.documents, RawCosine: s.plan.given, MatchShare: s.matchShare, LeastMatch: s.leastMatch,
 	}
+}
+
+// floorPassages is how many passages of a sample count as much as the guess that unrelated texts
+// have the cosine 0.
+const floorPassages = 20
+
+// floor returns the cosine of unrelated texts. Where the model is not known it is the mean of the
+// query's cosines with the collection.
+func (s *search) floor() float64 {
+	if s.encoding.Calibrated() {
+		return s.encoding.Calibration.CosineFloor
+	}
+	n := float64(s.spread.Passages)
+	return min(max(s.spread.Mean, 0)*n/(n+floorPassages), 0.95)
 }
 
 // score sets the score of a candidate.

@@ -17,6 +17,7 @@ import (
 
 	"example.com/searchd/search/backend"
 	"example.com/searchd/search/fault"
+	"example.com/searchd/search/given"
 	"example.com/searchd/search/inference"
 	"example.com/searchd/search/mapping"
 	"example.com/searchd/search/passage"
@@ -81,6 +82,7 @@ type ingest struct {
 	pace       *inference.Pace
 	background bool            // does not queue with other ingests, which would wait for it
 	reuse      *reuse          // vectors that can be reused; nil: none
+	from       string          // stored name of the collection that has the vectors that documents keep; empty: this one
 	seen       map[string]bool // ids written by this call, whose stored hash is no longer what Lookup returned
 }
 
@@ -90,6 +92,10 @@ type item struct {
 	parts mapping.Parts
 	texts []string // to encode, one per passage; a document without text has none
 	done  bool     // failed or unchanged
+
+	given []given.Vector // where the vectors of the collection are given
+	keeps bool           // the stored ones stay
+	bare  bool           // there are none
 }
 
 // take returns how many of the documents make up the next commit, at least one.
@@ -99,7 +105,7 @@ func (in *ingest) take(docs []Document) int {
 		most = commitShort
 	}
 	for i, d := range docs {
-		size += len(d.Fields) + (len(d.Fields)/(leastToken*in.record.budget())+1)*in.vectorBytes()
+		size += len(d.Fields) + (len(d.Fields)/(leastToken*in.record.budget())+1)*in.vectorBytes() // a given vector takes less than its JSON
 		if i > 0 && (size > commitBytes || i >= most) {
 			return i
 		}
@@ -124,6 +130,9 @@ func (in *ingest) prepare(ctx context.Context, docs []Document, results []ItemRe
 			continue
 		}
 		results[i].ID = items[i].write.ID
+	}
+	if err := in.keepVectors(ctx, items); err != nil {
+		return nil, err
 	}
 	if err := in.skipUnchanged(ctx, items, results); err != nil {
 		return nil, err
@@ -153,6 +162,11 @@ func (in *ingest) check(it *item, d Document) error {
 	if in.background { // these documents are stored already
 		split = in.record.Settings.Fields.SplitStored
 	}
+	var own given.Members
+	byGiven := in.record.Settings.GivenVectors()
+	if byGiven && !in.background {
+		d.Fields, own = given.Cut(d.Fields)
+	}
 	parts, err := split(d.Fields)
 	var wrong *mapping.Refusal
 	if errors.As(err, &wrong) {
@@ -161,7 +175,11 @@ func (in *ingest) check(it *item, d Document) error {
 	if err != nil {
 		return d.wrong(mapping.Phrase(d.Fields), strings.TrimPrefix(err.Error(), mapping.ErrDocument.Error()+": "))
 	}
-	if parts.Blank && !in.background {
+	it.keeps = byGiven && d.KeepVectors && own.Vector == nil && own.Vectors == nil
+	if it.given, err = own.Read(in.record.Model.Dimension, parts); errors.As(err, &wrong) {
+		return &DocumentError{Within: d.Within, Path: wrong.Path, Value: wrong.Value, Allowed: wrong.Allowed}
+	}
+	if parts.Blank && !in.background && len(it.given) == 0 && !it.keeps {
 		return d.wrong(mapping.Phrase(d.Fields), "at least one field with a text that is not blank, a number or a boolean")
 	}
 	canonical, err := canonicalJSON(d.Fields)
@@ -172,17 +190,23 @@ func (in *ingest) check(it *item, d Document) error {
 	if err != nil {
 		return err
 	}
-	it.parts = parts
+	it.parts, it.bare = parts, byGiven && len(it.given) == 0
 	it.write = backend.Write{ID: d.ID, Fields: canonical, Blocks: blocks, IfRevision: d.IfRevision}
-	content := sha256.Sum256(canonical)
-	it.write.Hash = sha256.Sum256(passage.Encode(canonical[:len(canonical):len(canonical)], blocks))
+	it.hash()
 	if len(canonical) > mapping.MaxDocument { // escapes may make it longer than the input
 		return d.wrong(mapping.Phrase(fmt.Sprintf("%d bytes", len(canonical))), fmt.Sprintf("at most %d bytes of JSON as it is stored", mapping.MaxDocument))
 	}
 	if d.ID == "" {
+		content := sha256.Sum256(given.AppendHash(canonical[:len(canonical):len(canonical)], it.given))
 		it.write.ID = hex.EncodeToString(content[:16])
 	}
 	return CheckID(it.write.ID)
+}
+
+// hash sets the hash of a document's content.
+func (it *item) hash() {
+	canonical := it.write.Fields[:len(it.write.Fields):len(it.write.Fields)]
+	it.write.Hash = sha256.Sum256(given.AppendHash(passage.Encode(canonical, it.write.Blocks), it.given))
 }
 
 // checkBlocks returns the blocks of a document's text fields, without those of other fields.
@@ -303,6 +327,10 @@ func (in *ingest) lookup(ctx context.Context, ids []string) ([]*backend.Document
 // cut sets the passages of a document and the texts to encode for them: each passage after its
 // prefix.
 func (in *ingest) cut(it *item) {
+	if in.record.Settings.GivenVectors() {
+		in.cutGiven(it)
+		return
+	}
 	budget, count := max(in.record.budget(), 1), in.encoding.Embedder.CountTokens
 	for _, f := range it.parts.Text {
 		if it.parts.IsTitle(f.Name) && len(it.parts.Text) > 1 && !in.record.Settings.Passages.NoTitle {
@@ -429,10 +457,13 @@ func (in *ingest) apply(ctx context.Context, items []item, results []ItemResult)
 // warnedFields is the number of fields that a warning names.
 const warnedFields = 3
 
-// warning names the fields of a document without searchable text that would be searched if they
-// were strings.
+// warning says of a document that its collection's vectors are given and it has none, or names the
+// fields of a document without searchable text that would be searched if they were strings.
 func (it *item) warning() string {
 	var text strings.Builder
+	if it.bare {
+		return "no vector, only words and filters can find this document"
+	}
 	for i, name := range it.parts.NotText {
 		switch {
 		case i == warnedFields:

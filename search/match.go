@@ -22,7 +22,7 @@ const (
 // matches reports whether the query is compared token by token. A hybrid search is not: its words
 // say the same.
 func (s *search) matches() bool {
-	return s.plan.Mode == Semantic && !s.plan.given && s.encoding.Matcher() != nil
+	return s.plan.Mode == Semantic && !s.plan.given && s.plan.Vector == nil && s.encoding.Matcher() != nil
 }
 
 // match compares the first candidates with the query token by token and ranks all of them again.

@@ -75,14 +75,15 @@ func newPlan(q Query, canRerank, given bool) *plan {
 	return p
 }
 
-// of checks the query against a collection with the mapping m.
-func (p *plan) of(m mapping.Mapping) error {
+// of checks the query against a collection with the mapping m and vectors of a dimension.
+func (p *plan) of(m mapping.Mapping, dimension int) error {
 	for _, name := range filter.Fields(p.Within) {
 		if m[name].Type == mapping.Stored { // without values in the index a negation would hold for every document
 			return fmt.Errorf("%w: the filter of the API key names the field %.80q, which the settings declare stored", ErrUnsupported, name)
 		}
 	}
 	checkStored(m, p.uses(), &p.wrong)
+	p.checkVector(dimension)
 	return p.wrong.Err()
 }
 
@@ -117,8 +118,15 @@ func (p *plan) checkText(wrong *fault.Fields) {
 	if n := len(p.text.Phrases) + len(p.text.Without); n > maxOperators {
 		wrong.Add("q", p.Q, fmt.Sprintf("at most %d phrases and exclusions, not %d; syntax plain takes quotes and minus signs as they are", maxOperators, n))
 	}
-	if strings.TrimSpace(p.text.Text) == "" {
+	switch {
+	case strings.TrimSpace(p.text.Text) != "":
+	case p.Vector == nil:
 		p.browse, p.text.Text = true, ""
+	default: // there are no words to search for
+		p.text.Text, p.Spelling = "", Exact
+		if p.Mode == "" || p.Mode == Hybrid {
+			p.Mode = Semantic
+		}
 	}
 }
 

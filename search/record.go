@@ -19,6 +19,8 @@ type (
 	PassageSettings = settings.Passages
 	IndexSettings   = settings.Index
 	FieldSettings   = mapping.Field
+
+	EmbedderSettings = settings.Embedder
 )
 
 // DefaultLanguage is the language of settings that name none.
@@ -62,7 +64,7 @@ func (r record) config() (backend.Config, error) {
 	s := r.Settings
 	return backend.Config{
 		Dimension: r.Model.Dimension, Language: cmp.Or(s.Language, DefaultLanguage), Mapping: s.Fields, Synonyms: s.Synonyms,
-		M: s.Index.M, EfConstruction: s.Index.EfConstruction, EfSearch: s.Index.EfSearch, TargetRecall: s.Index.TargetRecall, Quantize: s.Index.Quantize,
+		M: s.Index.M, EfConstruction: s.EfConstruction(), EfSearch: s.Index.EfSearch, TargetRecall: s.Index.TargetRecall, Quantize: s.Index.Quantize,
 		Payload: payload,
 	}, nil
 }

@@ -76,7 +76,17 @@ func (e *Engine) Reembed(ctx context.Context, collection string, o ReembedOption
 	}
 	q := reembedRequest{ReembedOptions: o, Source: inference.SourceOf(o.Model)}
 	var enc *inference.Encoding
-	if o.Model == "" && o.Settings != nil {
+	given, err := o.checkGiven(c, rec)
+	if err != nil {
+		return Task{}, err
+	}
+	if given != nil {
+		if err := o.Settings.Validate(inference.GivenModel(given.Dimension).MaxTokens); err != nil {
+			return Task{}, err
+		}
+		q.Source = inference.GivenModel(given.Dimension).Name
+		enc, err = e.encodings.Of(name, inference.Made{Model: inference.GivenModel(given.Dimension)})
+	} else if o.Model == "" && o.Settings != nil && !rec.Settings.GivenVectors() {
 		enc, q.Source, err = e.encodings.Again(name, rec.made(), o.Precision)
 		q.Precision = cmp.Or(o.Precision, rec.Precision)
 	} else {
@@ -85,7 +95,7 @@ func (e *Engine) Reembed(ctx context.Context, collection string, o ReembedOption
 	if err != nil {
 		return Task{}, errNoModel(o.Model, err)
 	}
-	if o.Model == "" && o.Settings == nil {
+	if o.Model == "" && (o.Settings == nil || given == nil && rec.Settings.GivenVectors()) {
 		q.Source = e.encodings.Source
 	}
 	q.Info = enc.Embedder.Model()
@@ -406,7 +416,7 @@ func (r *reembedding) put(ctx context.Context, docs []*backend.Document) error {
 	if len(docs) == 0 {
 		return nil
 	}
-	in := &ingest{engine: r.engine, collection: r.next, record: r.record, encoding: r.enc, pace: r.engine.many, background: true, reuse: r.reuse, seen: map[string]bool{}}
+	in := &ingest{engine: r.engine, collection: r.next, record: r.record, encoding: r.enc, pace: r.engine.many, background: true, reuse: r.reuse, from: r.old.Name, seen: map[string]bool{}}
 	if err := in.putStored(ctx, docs); err != nil {
 		return fmt.Errorf("re-embedding: %w", err)
 	}

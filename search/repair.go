@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"example.com/searchd/search/backend"
 	"example.com/searchd/search/fault"
@@ -28,7 +29,7 @@ func (e *Engine) EncodeDamaged(ctx context.Context, report func(text string)) er
 				continue
 			}
 			n, err := e.encodeAgain(ctx, name, have.Vectors[stored], report)
-			if errors.Is(err, ErrModelMismatch) {
+			if errors.Is(err, ErrModelMismatch) || errors.Is(err, ErrUnsupported) {
 				missing[stored] = true
 				report(fmt.Sprintf("not encoded again: %v", err))
 			} else if err != nil {
@@ -47,6 +48,9 @@ func (e *Engine) encodeAgain(ctx context.Context, name string, ids []string, rep
 		return 0, err
 	}
 	defer release()
+	if r.Settings.GivenVectors() {
+		return 0, fmt.Errorf("%w: the vectors of collection %s are given; write these documents again with them: %s", ErrUnsupported, fault.Quote(name), fault.Short(strings.Join(ids, ", ")))
+	}
 	enc, err := e.encodings.Of(name, r.made())
 	if err != nil {
 		return 0, err
@@ -74,7 +78,7 @@ func (e *Engine) encodeAgain(ctx context.Context, name string, ids []string, rep
 func (in *ingest) putStored(ctx context.Context, docs []*backend.Document) error {
 	batch := make([]Document, len(docs))
 	for i, d := range docs {
-		batch[i] = Document{ID: d.ID, Fields: d.Fields, Blocks: d.Blocks}
+		batch[i] = Document{ID: d.ID, Fields: d.Fields, Blocks: d.Blocks, KeepVectors: true}
 	}
 	for len(batch) > 0 {
 		n := in.take(batch)

@@ -68,7 +68,7 @@ func (e *Engine) resume(ctx context.Context, open []task.Record) error {
 		err := json.Unmarshal(t.Resume, &q)
 		var enc *inference.Encoding
 		if err == nil {
-			enc, err = e.encodings.Open(q.Source, q.Precision, q.Info.Pooling)
+			enc, err = e.openAgain(t.Collection, q)
 		}
 		if err == nil {
 			_, err = e.tasks.Start(ctx, t, e.reembedding(t.Collection, q, enc))
@@ -100,6 +100,14 @@ func (e *Engine) resume(ctx context.Context, open []task.Record) error {
 		}
 	}
 	return nil
+}
+
+// openAgain opens the checkpoint of a re-embedding.
+func (e *Engine) openAgain(collection string, q reembedRequest) (*inference.Encoding, error) {
+	if q.Info.Given() {
+		return e.encodings.Of(collection, inference.Made{Model: q.Info})
+	}
+	return e.encodings.Open(q.Source, q.Precision, q.Info.Pooling)
 }
 
 // keptName returns the first free name for the previous generation: NAME-old, NAME-old2 and so on.

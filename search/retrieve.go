@@ -5,6 +5,8 @@ import (
 	"example.com/searchd/search/backend"
 	"example.com/searchd/search/fault"
 	"example.com/searchd/search/fusion"
+	"example.com/searchd/search/mapping"
+	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -30,6 +32,14 @@ func share(ctx context.Context, part float64) (limited context.Context, cancel c
 // and says so, and so does any whose query means nothing to the checkpoint.
 func (s *search) embed(ctx context.Context) error {
 	if s.plan.Mode == Keyword || s.vector != nil {
+		return nil
+	}
+	if s.encoding.Given() {
+		if s.plan.Mode == Semantic {
+			return fault.Field("vector", mapping.Phrase("none"), fmt.Sprintf("%d numbers: the vectors of this collection are given, so a semantic search needs that of the query", s.record.Model.Dimension))
+		}
+		s.plan.Mode = Keyword
+		s.notes = append(s.notes, "vector: none given, and the vectors of this collection are: keyword results only")
 		return nil
 	}
 	if !s.encoding.Reads(s.plan.text.Text) {

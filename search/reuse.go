@@ -32,7 +32,7 @@ const reuseTolerance = 1e-5
 // newReuse returns what a re-embedding of a collection with a record need not encode; nil where
 // that is nothing.
 func newReuse(e *Engine, c backend.Collection, rec record, q reembedRequest, enc *inference.Encoding) *reuse {
-	if q.Settings == nil || !inference.Same(rec.Model, q.Info) || rec.Model.MaxTokens != q.Info.MaxTokens || rec.Precision != q.Precision {
+	if q.Settings == nil || q.Settings.GivenVectors() || !inference.Same(rec.Model, q.Info) || rec.Model.MaxTokens != q.Info.MaxTokens || rec.Precision != q.Precision {
 		return nil
 	}
 	return &reuse{was: ingest{engine: e, collection: c, record: rec, encoding: enc, pace: e.many}}

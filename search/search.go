@@ -40,7 +40,7 @@ func (e *Engine) newSearch(ctx context.Context, collection string, q Query, give
 	if mismatch != nil {
 		enc = e.encodings.Own
 	}
-	if err := p.of(rec.Settings.Fields); err != nil {
+	if err := p.of(rec.Settings.Fields, rec.Model.Dimension); err != nil {
 		return nil, err
 	}
 	if p.Mode != Keyword && mismatch != nil {
@@ -51,6 +51,7 @@ func (e *Engine) newSearch(ctx context.Context, collection string, q Query, give
 		return nil, err
 	}
 	s = &search{engine: e, collection: c.Name, record: rec, encoding: enc, plan: p, analysis: analysis, documents: c.Documents, passages: c.Passages, timings: map[string]float64{}}
+	s.vector = p.Vector
 	s.useRules()
 	return s, nil
 }

@@ -82,6 +82,9 @@ func (s *search) liken(ctx context.Context, q Similar) error {
 		return err
 	}
 	n := float32(len(q.IDs))
+	if q.Text != "" && s.encoding.Given() {
+		return fault.Field("text", q.Text, "ids alone: the vectors of this collection are given, so texts cannot be encoded")
+	}
 	if q.Text != "" {
 		v, err := s.textMean(ctx, q.Text)
 		if err != nil {

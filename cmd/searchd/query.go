@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"os/exec"
 	"runtime"
 	"strings"
@@ -25,7 +27,7 @@ func newQueryCommand() *cobra.Command {
 leaves out the documents that have it; quote TEXT for the shell: searchd query '"emergency fund" -mortgage'. Where TEXT begins with a
 minus, put -- in front of it.`,
 		Args: func(_ *cobra.Command, words []string) error {
-			if len(words) == 0 {
+			if len(words) == 0 && f.vector == "" {
 				return errors.New("name what to look for: searchd query TEXT")
 			}
 			return nil
@@ -67,6 +69,7 @@ type queryFlags struct {
 	mode, filter, operator, fields, facets, sort string
 	spelling, cutoff                             string
 	limit, open                                  int
+	vector                                       string
 	alpha, diversity                             float64
 	boosts                                       []string
 	asJSON, explain, sentences                   bool
@@ -79,6 +82,7 @@ func (f *queryFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.collection, "collection", "", "collection (default: the only one, or docs)")
 	cmd.Flags().StringVar(&f.mode, "mode", "hybrid", "hybrid, semantic or keyword")
 	settings.Choices(cmd, "mode", "hybrid", "semantic", "keyword")
+	cmd.Flags().StringVar(&f.vector, "vector", "", "`file` with the vector of the query as a JSON list of numbers, - for standard input; TEXT may be left out")
 	cmd.Flags().StringVar(&f.filter, "filter", "", "e.g. \"lang = 'en' AND year >= 2020\"")
 	cmd.Flags().StringVar(&f.operator, "operator", "or", "or, and: whether keyword search requires all the words")
 	settings.Choices(cmd, "operator", "or", "and")
@@ -117,6 +121,11 @@ func (f *queryFlags) query(cmd *cobra.Command, text string) (search.Query, error
 		}
 		q.Sort = append(q.Sort, k)
 	}
+	if f.vector != "" {
+		if err := readVector(cmd, f.vector, &q); err != nil {
+			return q, err
+		}
+	}
 	for _, text := range f.boosts {
 		var b search.Boost
 		dec := json.NewDecoder(strings.NewReader(text))
@@ -134,6 +143,26 @@ func (f *queryFlags) query(cmd *cobra.Command, text string) (search.Query, error
 		q.Alpha = &f.alpha
 	}
 	return q, nil
+}
+
+// maxVectorFile is longer than any vector.
+const maxVectorFile = 1 << 20
+
+// readVector reads the vector of --vector.
+func readVector(cmd *cobra.Command, path string, q *search.Query) error {
+	in := cmd.InOrStdin()
+	if path != "-" {
+		file, err := os.Open(path)
+		if err != nil {
+			return fmt.Errorf("--vector: %w", err)
+		}
+		defer file.Close()
+		in = file
+	}
+	if err := json.NewDecoder(io.LimitReader(in, maxVectorFile)).Decode(&q.Vector); err != nil || len(q.Vector) == 0 {
+		return fmt.Errorf("--vector: %s has no list of numbers, such as [0.1, -0.2]: %w", path, err)
+	}
+	return nil
 }
 
 // lessRelevant is how many results below the cutoff are named.

@@ -149,6 +149,9 @@ func (m Made) Changed(now ModelInfo) string {
 
 // Of returns the checkpoint of a collection, or [ErrModelMismatch] where it is not loaded.
 func (s *Registry) Of(collection string, m Made) (*Encoding, error) {
+	if m.Model.Given() {
+		return s.given(m)
+	}
 	own := s.Own.Embedder.Model()
 	changed := m.Changed(own)
 	if changed == "" && (m.Precision == "" || m.Precision == s.precision) {
@@ -173,6 +176,21 @@ func (s *Registry) Of(collection string, m Made) (*Encoding, error) {
 	}
 	return nil, fmt.Errorf("%w: collection %s holds vectors of %s (%d dimensions, pooling %s, sha256 %.12s)%s; this is %s (%d, %s, %.12s). Start with --model %s, or re-embed the collection with this checkpoint: %s. Keyword searches work meanwhile",
 		fault.ErrModelMismatch, collection, m.Model.Name, m.Model.Dimension, m.Model.Pooling, m.Model.SHA256, why, own.Name, own.Dimension, own.Pooling, own.SHA256, cmp.Or(m.Source, m.Model.Name), s.reembedded(collection))
+}
+
+// given returns the encoding of a collection whose vectors come with its documents.
+func (s *Registry) given(m Made) (*Encoding, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key := m.Key()
+	if e := s.mu.others[key]; e != nil {
+		return e, nil
+	}
+	e, err := newEncoding(given{m.Model.Dimension})
+	if err == nil {
+		s.mu.others[key] = e
+	}
+	return e, err
 }
 
 // reembedded says how a collection is re-embedded. The folder is not named: clients of a server

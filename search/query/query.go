@@ -32,10 +32,10 @@ const (
 
 // Query asks a collection. The zero value of each field means its default.
 //
-// A Q without a word or phrase finds all documents that pass Filter and have nothing that Q
-// excludes, in the order of Sort or of their creation, in every mode. Nothing is compared: their
-// scores are 0, their passages are the first of their texts, and Rerank, MinSimilarity, Diversity,
-// Boosts, Sentences and Explain are refused.
+// A Q without a word or phrase, and without Vector, finds all documents that pass Filter and have
+// nothing that Q excludes, in the order of Sort or of their creation, in every mode. Nothing is
+// compared: their scores are 0, their passages are the first of their texts, and Rerank,
+// MinSimilarity, Diversity, Boosts, Sentences and Explain are refused.
 type Query struct {
 	Q             string        `json:"q"`                        // what the user typed: words, "phrases", -exclusions; see [Text]. Without a word or phrase: all documents
 	Syntax        Syntax        `json:"syntax,omitempty"`         // operators (default); plain: quotes and minus signs in Q mean nothing
@@ -43,6 +43,7 @@ type Query struct {
 	Unfinished    bool          `json:"unfinished,omitempty"`     // the user is still typing: the last word of Q, if no document has it, is completed
 	Mode          fusion.Mode   `json:"mode,omitempty"`           // hybrid (default), semantic, keyword
 	Alpha         *float64      `json:"alpha,omitempty"`          // weight of the vector retriever, 0..1; nil: what the query's cosines say, see docs/explanation/scoring.md
+	Vector        []float32     `json:"vector,omitempty"`         // of the query, in place of the one that the model makes of Q; without Q the search is semantic
 	Fusion        fusion.Method `json:"fusion,omitempty"`         // relative (default), rrf
 	Cutoff        Cutoff        `json:"cutoff,omitempty"`         // none (default), auto, or the score below which documents are not matches
 	LessRelevant  int           `json:"less_relevant,omitempty"`  // results below the cutoff that the answer has beside its hits, 0..100

@@ -25,8 +25,8 @@ import (
 //  2. The type of a field, or whether it has an entry, if no document has the field yet or those
 //     that have it are treated as before. Stored fields are in no index, so the documents are read
 //     from the store and split by both mappings, while writers wait.
-//  3. Nothing else: language, passages, index.m and index.ef_construction are part of every passage
-//     or index.
+//  3. Nothing else: language, embedder, passages, index.m and index.ef_construction are part of
+//     every passage or index.
 type Change struct {
 	Backend    backend.Backend
 	Collection backend.Collection
@@ -54,11 +54,14 @@ func (c Change) retyped() (names []string) {
 
 // Check reports every setting that cannot change in place.
 func (c Change) Check(ctx context.Context) error {
-	if c.Collection.Documents == 0 {
-		return nil
-	}
 	var wrong fault.Fields
 	o, n := c.Old, c.New
+	if !reflect.DeepEqual(o.Embedder, n.Embedder) {
+		wrong.Add("embedder", n.Embedder.name(), c.stay(o.Embedder.name(), "the vectors of the collection come from it"))
+	}
+	if c.Collection.Documents == 0 {
+		return wrong.Err()
+	}
 	for _, s := range []struct {
 		field    string
 		old, new any
@@ -67,7 +70,7 @@ func (c Change) Check(ctx context.Context) error {
 		{"passages.max_tokens", o.Passages.MaxTokens, n.Passages.MaxTokens},
 		{"passages.no_title", o.Passages.NoTitle, n.Passages.NoTitle},
 		{"index.m", cmp.Or(o.Index.M, hnsw.DefaultM), cmp.Or(n.Index.M, hnsw.DefaultM)},
-		{"index.ef_construction", cmp.Or(o.Index.EfConstruction, hnsw.DefaultEfConstruction), cmp.Or(n.Index.EfConstruction, hnsw.DefaultEfConstruction)},
+		{"index.ef_construction", o.EfConstruction(), n.EfConstruction()},
 	} {
 		if s.old != s.new {
 			wrong.Add(s.field, s.new, c.stay(s.old, fmt.Sprintf("the collection's %d documents are indexed with it", c.Collection.Documents)))

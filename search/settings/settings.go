@@ -32,6 +32,7 @@ type Settings struct {
 	Rules    []Rule          `json:"rules,omitempty"`    // what queries with certain words find
 	Passages Passages        `json:"passages,omitzero"`
 	Index    Index           `json:"index,omitzero"`
+	Embedder *Embedder       `json:"embedder,omitempty"` // where vectors come from; nil: the server's model
 }
 
 // Passages are the settings of passages.
@@ -104,6 +105,7 @@ func (s Settings) Validate(maxTokens int) error {
 	}
 	s.checkSynonyms(&wrong)
 	s.checkRules(&wrong)
+	s.checkEmbedder(&wrong)
 	for _, f := range s.Fields.Faults() {
 		wrong.Add(f.Field, f.Value, f.Allowed)
 	}

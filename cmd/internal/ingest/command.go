@@ -26,20 +26,22 @@ import (
 	"example.com/searchd/internal/settings"
 	"example.com/searchd/internal/terminal"
 	"example.com/searchd/internal/version"
+	"example.com/searchd/search"
 )
 
 // flags of the command.
 type flags struct {
 	name                                 string // of the command, for notices
 	data, server, key, collection, model string
-	language, synonyms                   string
+	language, synonyms, settingsFile     string
 	format, encoding, html, ocr, idField string
 	errorsFile, state, onError           string
 	dryRun, watch, deleteMissing, verify bool
 	followSymlinks, hidden               bool
 	workers                              int
 	poll, pdfTime                        time.Duration
-	rules                                []string // of --synonyms; nil: none
+	rules                                []string        // of --synonyms; nil: none
+	settings                             search.Settings // of --settings
 }
 
 // Program returns the command as a program of its own, which has a config file and a manual page.
@@ -129,6 +131,7 @@ func (f *flags) add(cmd *cobra.Command) {
 	fs.StringVar(&f.collection, "collection", "docs", "collection, created if missing")
 	fs.StringVar(&f.model, "model", "", "checkpoint for a new data folder: a folder in the sentence-transformers layout, a file .gguf, OWNER/NAME of a pulled one, or \"embedded\" (default)")
 	fs.StringVar(&f.language, "language", autoLanguage, "language for keyword search in a new collection, such as de; auto: detected from its texts, English if unclear")
+	fs.StringVar(&f.settingsFile, "settings", "", "`file` with the settings of a new collection as a JSON object")
 	fs.StringVar(&f.synonyms, "synonyms", "", "`file` with the collection's synonyms, one rule per line: k8s, kubernetes or tv, telly => television; lines that begin with # are comments")
 	fs.StringVar(&f.format, "format", "auto", strings.Join(formats, ", "))
 	fs.StringVar(&f.encoding, "encoding", "", "character set of texts that are not UTF-8 and declare none, such as windows-1251, koi8-r, shift_jis or big5 (default: a guess, else Windows-1252, with a warning)")
@@ -187,6 +190,9 @@ func run(ctx context.Context, f flags, paths []string, stdin io.Reader, stdout, 
 		}
 	}
 	if f.rules, err = readSynonyms(f.synonyms); err != nil {
+		return err
+	}
+	if f.settings, err = readSettings(f.settingsFile); err != nil {
 		return err
 	}
 	recognise, err := f.recogniser(ctx)

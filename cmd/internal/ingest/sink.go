@@ -116,7 +116,7 @@ func openFolder(ctx context.Context, f flags, language languageChoice, notice fu
 		if err := language.requirePath(); err != nil {
 			return nil, errors.Join(err, e.Close())
 		}
-		c, err = e.CreateCollection(ctx, f.collection, search.Settings{Language: language.choose(ctx, f.collection), Synonyms: f.rules})
+		c, err = e.CreateCollection(ctx, f.collection, f.newSettings(language.choose(ctx, f.collection)))
 	}
 	if err == nil {
 		err = language.check(f.collection, c.Settings.Language, fmt.Sprintf("`searchd reembed --data %s --collection %s --settings FILE`", f.data, f.collection))
@@ -197,7 +197,11 @@ func openServer(ctx context.Context, f flags, language languageChoice, notice fu
 		if err := language.requirePath(); err != nil {
 			return nil, err
 		}
-		found, err = c.CreateCollection(ctx, f.collection, client.Settings{Language: language.choose(ctx, f.collection), Synonyms: f.rules})
+		var s client.Settings
+		if err := convert(f.newSettings(language.choose(ctx, f.collection)), &s); err != nil {
+			return nil, err
+		}
+		found, err = c.CreateCollection(ctx, f.collection, s)
 		if errors.Is(err, client.ErrExists) { // another client was quicker
 			found, err = c.Collection(ctx, f.collection)
 		}
