@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"testing"
+
+	"example.com/searchd/encoder/position"
 )
 
 // attentionCase is an architecture of which only the attention matters.
@@ -63,7 +65,7 @@ const step = 5
 // float64, for every fifth query. The others are NaN.
 func slowAttention(s *stack, c attentionCase, qkv []float32, offsets []int) []float32 {
 	d, width := s.headSize, (s.heads+2*s.kvHeads)*s.headSize
-	slopes := alibiSlopes(s.heads)
+	slopes := position.AlibiSlopes(s.heads)
 	out := make([]float32, offsets[len(offsets)-1]*s.heads*d)
 	for i := range out {
 		out[i] = float32(math.NaN())
@@ -89,7 +91,7 @@ func slowAttention(s *stack, c attentionCase, qkv []float32, offsets []int) []fl
 						score -= float64(slopes[h]) * math.Abs(float64(i-j))
 					}
 					if c.relative {
-						score += float64(s.bias.table[bucket(j-i, 32, 128)*s.heads+h])
+						score += float64(s.bias.table[position.Bucket(j-i, 32, 128)*s.heads+h])
 					}
 					weights, keys = append(weights, math.Exp(score)), append(keys, j)
 					sum += math.Exp(score)
@@ -223,46 +225,6 @@ func TestWorkedExample(t *testing.T) {
 	}
 }
 
-func TestBucket(t *testing.T) {
-	// The integer table of T5 and MPNet with 32 buckets and distance 128: the first distance of
-	// each bucket from 8 on.
-	first := []int{8, 12, 16, 23, 32, 46, 64, 91}
-	for n := range 300 {
-		want := n
-		for i, at := range first {
-			if n >= at {
-				want = 8 + i
-			}
-		}
-		if got := bucket(-n, 32, 128); got != want {
-			t.Errorf("bucket(%d) = %d, want %d", -n, got, want)
-		}
-		if got := bucket(n, 32, 128); n > 0 && got != want+16 {
-			t.Errorf("bucket(%d) = %d, want %d", n, got, want+16)
-		}
-	}
-}
-
-func TestALiBiSlopes(t *testing.T) {
-	half := math.Pow(2, -.5)
-	for heads, want := range map[int][]float64{
-		8:  {1. / 2, 1. / 4, 1. / 8, 1. / 16, 1. / 32, 1. / 64, 1. / 128, 1. / 256},
-		12: {1. / 2, 1. / 4, 1. / 8, 1. / 16, 1. / 32, 1. / 64, 1. / 128, 1. / 256, half, half / 2, half / 4, half / 8},
-		1:  {1. / 256},
-	} {
-		got := alibiSlopes(heads)
-		if len(got) != len(want) {
-			t.Fatalf("alibiSlopes(%d) has %d slopes", heads, len(got))
-		}
-		for i := range want {
-			if math.Abs(float64(got[i])-want[i]) > 1e-7 {
-				t.Errorf("alibiSlopes(%d) = %v, want %v", heads, got, want)
-				break
-			}
-		}
-	}
-}
-
 // TestLongText bounds the memory of attention over 8192 tokens, whose scores would take 256 MiB for
 // each head.
 func TestLongText(t *testing.T) {
@@ -283,7 +245,7 @@ func TestLongText(t *testing.T) {
 	for _, i := range []int{0, 700, length - 1} { // three queries, in float64
 		want, sum := make([]float64, d), 0.0
 		for j := range length {
-			score := -float64(alibiSlopes(1)[0]) * math.Abs(float64(i-j))
+			score := -float64(position.AlibiSlopes(1)[0]) * math.Abs(float64(i-j))
 			for x := range d {
 				score += float64(qkv[i*3*d+x]) * float64(qkv[j*3*d+d+x]) / math.Sqrt(d)
 			}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"example.com/searchd/encoder/position"
 	"example.com/searchd/internal/simd"
 	"example.com/searchd/pooling"
 )
@@ -142,8 +143,7 @@ func ropeScale(scaling *fields) func(freq float64) float64 {
 	return nil
 }
 
-// llama3Scale slows low frequencies by factor, leaves high ones alone and blends between.
-// Source: transformers modeling_rope_utils.py, _compute_llama3_parameters.
+// llama3Scale reads the settings of position.Llama3.
 func llama3Scale(f *fields) func(float64) float64 {
 	factor := f.float("factor", 8, 1, 1024)
 	low, high := f.float("low_freq_factor", 1, 1e-3, 1e6), f.float("high_freq_factor", 4, 1e-3, 1e6)
@@ -151,15 +151,5 @@ func llama3Scale(f *fields) func(float64) float64 {
 		f.fail("high_freq_factor", "is %g, want more than low_freq_factor = %g", high, low)
 	}
 	trained := float64(f.int("original_max_position_embeddings", 8192, 1, maxPositions))
-	return func(freq float64) float64 {
-		turns := trained * freq / (2 * math.Pi)
-		switch {
-		case turns < low:
-			return freq / factor
-		case turns > high:
-			return freq
-		}
-		smooth := (turns - low) / (high - low)
-		return (1-smooth)*freq/factor + smooth*freq
-	}
+	return position.Llama3(factor, low, high, trained)
 }
