@@ -39,8 +39,9 @@ type architecture struct {
 	maxTokens    int // longest sequence that the positions allow; 0: any
 	statedTokens int // longest sequence that the config mentions although the positions allow more; 0: none
 
-	words         []string // [V, E]; names to try
-	typeTable     string   // [types, E]; "": none
+	words         []string   // [V, E]; names to try
+	patches       *patchSpec // instead of words: the input is a picture; nil: it is a text
+	typeTable     string     // [types, E]; "": none
 	positions     positionTable
 	embeddingNorm string // at width E; "": none
 	projection    string // [H, E] with bias; "": none
@@ -56,6 +57,7 @@ type architecture struct {
 	causal     bool
 	scale      float64 // of the scores; 0: 1/sqrt(D)
 	act        simd.Activation
+	actFactor  float64 // act is applied to so many times its input, and divided by it; 0: 1
 	alibi      bool
 	relative   relativeTable
 	transposed bool // linear weights are [in, out], as in GPT-2
@@ -66,6 +68,13 @@ type architecture struct {
 	head      *headSpec    // nil: none
 	output    outputSpec
 	mlm       *mlmSpec // nil: not supported; the checkpoint need not have it
+
+	vector vectorSpec // of a family that encodes pictures
+	end    int        // id of the token at which CLIP pools a text
+	padded bool       // texts are filled up with the token pad
+	pad    int        // of the config; that of the tokenizer, if it names one, takes its place
+
+	padToken string // of the tokenizer; empty: none
 }
 
 type normKind uint8
@@ -83,6 +92,7 @@ type positionTable struct {
 	padID  int // tokens with this id take row offset-1 and do not count, as in RoBERTa; -1: none
 
 	sinusoidal bool // the table may be left out of the file and is then computed
+	batched    bool // the table is [1, rows, E]
 	halves     bool // of a computed table: sines in the first half of a row, cosines in the second
 }
 
@@ -193,6 +203,9 @@ var families = map[string]func(*fields) *architecture{
 	"mbart":              bart,
 	"pegasus":            bart,
 	"marian":             bart,
+	"vit":                vit,
+	"clip":               clipText,
+	"siglip":             siglipText,
 }
 
 // decoders maps the model_type of an encoder–decoder to the function that reads its second half.
@@ -260,6 +273,17 @@ func (f *fields) activation(name, def string) simd.Activation {
 		f.fail(name, "is %q, want one of gelu, gelu_new, gelu_pytorch_tanh, gelu_fast, relu, silu, swish, tanh", s)
 		return simd.Identity
 	}
+}
+
+// readActivation reads hidden_act. Besides the usual names there is quick_gelu, which is
+// x·sigmoid(1.702x) and so a scaled SiLU.
+func (a *architecture) readActivation(f *fields, def string) {
+	const name, quick, factor = "hidden_act", "quick_gelu", 1.702
+	if f.string(name, def) == quick {
+		a.act, a.actFactor = simd.SiLU, factor
+		return
+	}
+	a.act = f.activation(name, def)
 }
 
 // eps reads the epsilon of the norms.

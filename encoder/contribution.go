@@ -66,6 +66,8 @@ func (m *Model) Contributions(ctx context.Context, texts, promptNames [2]string)
 
 func (m *Model) checkContributions() error {
 	switch {
+	case m.tok == nil:
+		return ErrNoTexts
 	case m.static != nil:
 		return errNoLayers
 	case len(m.pool.modes) == 0:

@@ -48,7 +48,8 @@ type Result struct {
 // sequence is a text or a pair as tokens.
 type sequence struct {
 	ids, types []int32
-	skip       int // leading tokens that the pooling leaves out
+	pixels     []float32 // of a picture, see batch; nil: a text
+	skip       int       // leading tokens that the pooling leaves out
 	truncated  bool
 	keys       int    // tokens that others see, from the first on; 0: all
 	through    *stack // that of the prompt's task; nil: the plain one
@@ -92,6 +93,9 @@ func (m *Model) EncodeIDs(ctx context.Context, ids [][]int32, o EncodeOptions) (
 
 // checkDimensions checks a request for dense vectors.
 func (m *Model) checkDimensions(n int) error {
+	if m.tok == nil {
+		return ErrNoTexts
+	}
 	if m.late != nil {
 		return fmt.Errorf("%w: it has one for each token, for late interaction; as a re-ranker it can be used", ErrNotDense)
 	}
@@ -155,6 +159,9 @@ func lengths(seqs []sequence) (truncated []bool, tokens int) {
 
 // textSequences turns texts into tokens; of o Prompt and Truncate count.
 func (m *Model) textSequences(ctx context.Context, texts []string, o EncodeOptions) ([]sequence, error) {
+	if m.tok == nil {
+		return nil, ErrNoTexts
+	}
 	prompt, err := m.prompts.text(o.Prompt)
 	if err != nil {
 		return nil, err
@@ -183,6 +190,9 @@ func (m *Model) through(prompt string) *stack {
 
 // idSequences checks and cuts texts that are already tokens.
 func (m *Model) idSequences(ids [][]int32, side tokenizer.Side) ([]sequence, error) {
+	if m.tok == nil {
+		return nil, ErrNoTexts
+	}
 	seqs := make([]sequence, len(ids))
 	for i, list := range ids {
 		seqs[i].ids = list
@@ -192,6 +202,7 @@ func (m *Model) idSequences(ids [][]int32, side tokenizer.Side) ([]sequence, err
 				seqs[i].ids = list[len(list)-m.maxLen:]
 			}
 		}
+		seqs[i].ids = m.finishIDs(seqs[i].ids)
 		if err := m.check(seqs[i]); err != nil {
 			return nil, fmt.Errorf("text %d: %w", i, err)
 		}
@@ -211,7 +222,7 @@ func (m *Model) limit(prompt string) int {
 // the length.
 func (m *Model) encodeText(text string, o EncodeOptions) tokenizer.Encoding {
 	if m.static == nil {
-		return m.tok.EncodeSide(strip(text), m.limit(o.Prompt), o.Truncate)
+		return m.tok.EncodeSide(m.trim(text), m.limit(o.Prompt), o.Truncate)
 	}
 	e, left := m.tok.EncodeStored(text, o.Truncate), m.tok.CutsLeft(o.Truncate)
 	if left {
@@ -224,6 +235,14 @@ func (m *Model) encodeText(text string, o EncodeOptions) tokenizer.Encoding {
 		slices.Reverse(e.IDs)
 	}
 	return e
+}
+
+// trim removes white space at both ends, which the processors of CLIP and SigLIP keep.
+func (m *Model) trim(text string) string {
+	if m.images != nil {
+		return text
+	}
+	return strip(text)
 }
 
 // skipped returns how many leading tokens the pooling leaves out: those of the prompt, with the
@@ -267,7 +286,7 @@ func (m *Model) tokenize(ctx context.Context, n int, encode func(i int) tokenize
 
 // sequence returns the tokens of a text or a pair, with its segments if the model uses them.
 func (m *Model) sequence(e tokenizer.Encoding) sequence {
-	s := sequence{ids: e.IDs, truncated: e.Truncated}
+	s := sequence{ids: m.finishIDs(e.IDs), truncated: e.Truncated}
 	if m.segments {
 		s.types = e.TypeIDs
 	}
@@ -308,6 +327,10 @@ func (m *Model) vectors(ctx context.Context, seqs []sequence, o EncodeOptions) (
 			dst := x[i*width : (i+1)*width]
 			if m.static != nil {
 				m.static.vector(dst, seqs[n].ids)
+				continue
+			}
+			if p := m.stack.vector.probe; p != nil {
+				p.pool(dst, w.states[b.offsets[i]*hidden:b.offsets[i+1]*hidden])
 				continue
 			}
 			pooling.Sequence(dst, w.states[b.offsets[i]*hidden:b.offsets[i+1]*hidden], hidden, seqs[n].skip, m.pool.modes)

@@ -208,6 +208,14 @@ func (f *fields) want(name string, value bool) {
 	}
 }
 
+// part is object, or without members if it is absent.
+func (f *fields) part(name string) *fields {
+	if o := f.object(name); o != nil {
+		return o
+	}
+	return &fields{file: f.file + ": " + name, errs: f.errs}
+}
+
 // absent refuses a field that would change the computation in an unsupported way.
 func (f *fields) absent(name string) {
 	if f.has(name) {

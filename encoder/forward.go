@@ -11,6 +11,7 @@ type batch struct {
 	ids     []int32     // [T]
 	types   []int32     // [T]; nil: all 0
 	offsets []int       // [sequences+1]
+	pixels  [][]float32 // [sequences][patches, C*P*P], of pictures, whose ids only count; nil: texts
 	keys    []int       // [sequences]: tokens that others see, from the first on; nil: all
 	caches  []*Sequence // of the sequences' tokens before these; nil: there are none, and none are kept
 }
@@ -115,9 +116,14 @@ func (s *stack) embed(w *workspace, b *batch, worker, from, to int) {
 	if s.projection != nil {
 		x = w.scratch[worker].embedding[:(to-from)*e]
 	}
+	if s.input != nil {
+		s.input.write(x, b, from, to)
+	}
 	for i := from; i < to; i++ {
 		row := x[(i-from)*e : (i-from+1)*e]
-		copy(row, s.wordTable[int(b.ids[i])*e:])
+		if s.input == nil {
+			copy(row, s.wordTable[int(b.ids[i])*e:])
+		}
 		if s.words != nil {
 			s.words.add(row, int(b.ids[i]))
 		}

@@ -45,18 +45,22 @@ type TokenizedText struct {
 
 // tokenizeText returns a text with the named prompt as tokens, cut at limit.
 func (m *Model) tokenizeText(text, promptName string, limit int) (t TokenizedText, seq sequence, err error) {
+	if m.tok == nil {
+		return t, seq, ErrNoTexts
+	}
 	prompt, err := m.prompts.text(promptName)
 	if err != nil {
 		return t, seq, err
 	}
-	t.Text = strip(prompt + text)
+	t.Text = m.trim(prompt + text)
 	e := m.tok.Encode(t.Text, limit)
-	t.IDs, t.Spans, t.Truncated = e.IDs, e.Spans, e.Truncated
+	seq = m.sequence(e)
+	t.IDs, t.Truncated = seq.ids, e.Truncated
+	t.Spans = append(e.Spans[:min(len(e.Spans), len(t.IDs))], make([]tokenizer.Span, max(0, len(t.IDs)-len(e.Spans)))...)
 	for _, id := range t.IDs {
 		token, _ := m.tok.Token(id)
 		t.Tokens = append(t.Tokens, token)
 	}
-	seq = m.sequence(e)
 	seq.skip, seq.through = m.skipped(prompt), m.through(promptName)
 	return t, seq, m.check(seq)
 }

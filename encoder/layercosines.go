@@ -13,6 +13,9 @@ import (
 // cut at MaxInspectTokens; the prompts are names as in EncodeOptions. It returns ErrInspect for
 // static models.
 func (m *Model) LayerCosines(ctx context.Context, texts, promptNames [2]string) ([]float64, error) {
+	if m.tok == nil {
+		return nil, ErrNoTexts
+	}
 	if m.static == nil && len(m.pool.modes) == 0 {
 		return nil, ErrNotDense
 	}

@@ -30,7 +30,7 @@ func (m *Model) readLength(fsys fs.FS, dir string, a *architecture) (o tokenizer
 	}
 	o = c.options
 	o.LowerCase = lengths.lowerCase
-	m.segments = c.segments && a.types > 1
+	m.segments, a.padToken = c.segments && a.types > 1, c.padding
 	limit := lengths.limit
 	if limit == 0 {
 		limit = least(c.limit, a.maxTokens, a.statedTokens)
@@ -51,7 +51,8 @@ func (m *Model) readLength(fsys fs.FS, dir string, a *architecture) (o tokenizer
 
 // tokenizerConfig holds the settings of tokenizer_config.json that are used.
 type tokenizerConfig struct {
-	limit    int  // model_max_length; 0: none, for which tokenizers store 1e30
+	limit    int // model_max_length; 0: none, for which tokenizers store 1e30
+	padding  string
 	segments bool // pairs get segment ids
 	options  tokenizer.Options
 }
@@ -79,6 +80,7 @@ func readTokenizerConfig(fsys fs.FS, dir string) (c tokenizerConfig, err error) 
 			c.options.Truncate = tokenizer.Left
 		}
 	}
+	c.padding = f.token("pad_token")
 	c.options.Bert, c.options.PrefixSpace = f.bertSettings(), f.prefixSpace()
 	c.options.Begin, c.options.NotBegin = f.wrapToken("add_bos_token", "bos_token", 0)
 	c.options.End, c.options.NotEnd = f.wrapToken("add_eos_token", "eos_token", 1)
@@ -140,14 +142,7 @@ func (f *fields) wrapToken(add, name string, side int) (put, dropped string) {
 	if !ok || !f.has(add) {
 		return "", ""
 	}
-	token := ""
-	if f.has(name) {
-		if f.raw[name][0] != '{' {
-			token = f.string(name, "")
-		} else if o := f.object(name); o != nil { // with how it is found in texts
-			token = o.string("content", "")
-		}
-	}
+	token := f.token(name)
 	switch {
 	case f.bool(add, false):
 		return token, ""
@@ -155,6 +150,17 @@ func (f *fields) wrapToken(add, name string, side int) (put, dropped string) {
 		return "", ""
 	}
 	return "", cmp.Or(token, usual[side])
+}
+
+// token reads a token: a string, or an object that also has how it is found in texts.
+func (f *fields) token(name string) string {
+	if !f.has(name) {
+		return ""
+	}
+	if f.raw[name][0] != '{' {
+		return f.string(name, "")
+	}
+	return f.part(name).string("content", "")
 }
 
 // least returns the smallest of the numbers above 0, or 0.

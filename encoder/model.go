@@ -80,6 +80,7 @@ type Model struct {
 	static   *static // nil for transformers
 	sparse   *sparse // nil for checkpoints that give no sparse vectors
 	late     *late   // nil for checkpoints that give one vector for a text
+	images   *vision // nil for checkpoints that encode no pictures
 	tok      *tokenizer.Tokenizer
 	pool     poolConfig
 	after    []vectorModule
@@ -107,6 +108,8 @@ type Info struct {
 	Pooling    []string // names as in 1_Pooling
 	Normalize  bool     // whether vectors leave with unit length
 	Sparse     bool     // whether EncodeSparse can be used
+	Texts      bool     // whether Encode can be used; false: the checkpoint encodes pictures only
+	Pictures   bool     // whether EncodePictures can be used
 	Late       bool     // whether EncodeLate can be used; Dim is the width of a token's vector
 	Labels     int      // outputs of the classification head; 0: none
 	Sigmoid    bool     // whether the output of a head with one label passes a sigmoid to become a score
@@ -160,7 +163,9 @@ func Load(fsys fs.FS, o Options) (*Model, error) {
 	if wg.Wait(); err != nil {
 		return nil, err
 	}
-	m.info.Parts.Tokenizer += m.tok.Replaced()
+	if m.tok != nil {
+		m.info.Parts.Tokenizer += m.tok.Replaced()
+	}
 	m.describe()
 	return m, partsErr
 }
@@ -188,6 +193,10 @@ func (m *Model) loadModules(fsys fs.FS, refs []Module) (err error) {
 	if m.late != nil {
 		m.dim = m.late.dim
 	}
+	if m.images != nil {
+		m.dim = m.images.dim
+	}
+	own := len(m.after)
 	for _, ref := range rest {
 		mod, err := m.readVectorModule(fsys, ref, m.dim)
 		if err != nil {
@@ -198,6 +207,9 @@ func (m *Model) loadModules(fsys fs.FS, refs []Module) (err error) {
 			m.dim = mod.width(m.dim)
 		}
 	}
+	if v := m.images; v != nil {
+		v.after, v.dim = append(v.after, m.after[own:]...), m.dim
+	}
 	return nil
 }
 
@@ -206,7 +218,7 @@ func (m *Model) loadFirst(fsys fs.FS, refs []Module) (rest []Module, err error) 
 	switch first := refs[0]; first.Class {
 	case "StaticEmbedding":
 		return refs[1:], m.loadStatic(fsys, first.Dir)
-	case "Transformer":
+	case "Transformer", "CLIPModel":
 		if len(refs) == 1 && isModel2Vec(fsys) {
 			return nil, m.loadModel2Vec(fsys)
 		}
@@ -224,6 +236,12 @@ func (m *Model) loadFirst(fsys fs.FS, refs []Module) (rest []Module, err error) 
 	}
 	if isLate(refs) {
 		return nil, m.loadLate(fsys, refs)
+	}
+	if m.images != nil {
+		return refs[1:], m.loadTowers()
+	}
+	if refs[0].Class == "CLIPModel" {
+		return nil, fmt.Errorf("%w: modules.json: module \"CLIPModel\" wants a config.json of model_type clip", ErrConfig)
 	}
 	rest = refs[1:]
 	if len(rest) > 0 && rest[0].Class == "WeightedLayerPooling" {
@@ -299,6 +317,9 @@ func (m *Model) loadTransformer(fsys fs.FS, dir string) error {
 	if err := f.err(); err != nil {
 		return err
 	}
+	if a.patches != nil {
+		return m.loadPictureModel(fsys, dir, f)
+	}
 	o, err := m.readLength(fsys, dir, a)
 	if err != nil {
 		return err
@@ -306,8 +327,10 @@ func (m *Model) loadTransformer(fsys fs.FS, dir string) error {
 	if m.dry {
 		m.stack = &stack{architecture: a, layers: make([]*layer, len(a.specs))}
 		m.info.Hidden = a.hidden
-		m.tok, err = readTokenizer(fsys, dir, o, a.vocab)
-		return err
+		if m.tok, err = readTokenizer(fsys, dir, o, a.vocab); err != nil {
+			return err
+		}
+		return m.loadSecondTower(fsys, dir, f, nil)
 	}
 	ck, err := safetensors.Open(fsys, dir)
 	if err != nil {
@@ -331,7 +354,7 @@ func (m *Model) loadTransformer(fsys fs.FS, dir string) error {
 	if m.options.Precision == Int8 && !a.preNorm {
 		return m.smooth(ck)
 	}
-	return nil
+	return m.loadSecondTower(fsys, dir, f, ck)
 }
 
 // maxTokenizerBytes bounds tokenizer.json.
@@ -382,7 +405,7 @@ func (m *Model) describe() {
 	if n := len(m.after); n > 0 {
 		_, i.Normalize = m.after[n-1].(normalize)
 	}
-	i.Sparse = m.sparse != nil
+	i.Sparse, i.Texts, i.Pictures = m.sparse != nil, m.tok != nil, m.images != nil
 	if i.Late = m.late != nil; i.Late {
 		i.Normalize = m.late.normalize
 	}
@@ -395,7 +418,7 @@ func (m *Model) Dim() int { return m.dim }
 // MaxSeqLength is the number of tokens, special ones included, at which texts are cut.
 func (m *Model) MaxSeqLength() int { return m.maxLen }
 
-// Tokenizer is that of the checkpoint.
+// Tokenizer is that of the checkpoint; nil if it encodes pictures only.
 func (m *Model) Tokenizer() *tokenizer.Tokenizer { return m.tok }
 
 // Info describes the model. The map in it is shared and must not be changed.

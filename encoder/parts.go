@@ -13,6 +13,7 @@ import (
 	"path"
 	"slices"
 
+	"example.com/searchd/encoder/picture"
 	"example.com/searchd/encoder/safetensors"
 )
 
@@ -26,6 +27,7 @@ type Parts struct {
 	Tokenizer string `json:"tokenizer,omitempty"` // tokenizer.json, do_lower_case and overrides of tokenizer_config.json
 	Modules   string `json:"modules,omitempty"`   // the other modules with settings and weights; the pooling modes are in Info.Pooling
 	Prompt    string `json:"prompt,omitempty"`    // the one for documents
+	Pictures  string `json:"pictures,omitempty"`  // how pictures are prepared; empty: they are not encoded
 }
 
 // idle are the members of config.json that change no vector.
@@ -42,7 +44,10 @@ func readParts(fsys fs.FS, refs []Module) (p Parts, err error) {
 			return p, err
 		}
 	}
-	if p.Tokenizer, err = tokenizerPart(fsys, dir); err != nil {
+	if p.Tokenizer, err = tokenizerPart(fsys, dir); err != nil && !errors.Is(err, fs.ErrNotExist) { // there is none for pictures
+		return p, err
+	}
+	if p.Pictures, err = picturesPart(fsys, dir); err != nil {
 		return p, err
 	}
 	if p.Modules, err = modulesPart(fsys, refs[1:]); err != nil {
@@ -71,6 +76,17 @@ func tokenizerPart(fsys fs.FS, dir string) (string, error) {
 		return part + " lower", err
 	}
 	return part, nil
+}
+
+// picturesPart covers the settings of the image processor.
+func picturesPart(fsys fs.FS, dir string) (string, error) {
+	for _, name := range picture.Files {
+		part, err := partOf(fsys, path.Join(dir, name), func(string) bool { return true })
+		if !errors.Is(err, fs.ErrNotExist) {
+			return part, err
+		}
+	}
+	return "", nil
 }
 
 // modulesPart covers the modules after the first.
@@ -158,7 +174,7 @@ func writePart(h hash.Hash, fsys fs.FS, name string, counts func(member string) 
 // Differ returns the names of the parts that differ.
 func (p Parts) Differ(other Parts) (names []string) {
 	for _, part := range []struct{ name, a, b string }{
-		{"config", p.Config, other.Config}, {"tokenizer", p.Tokenizer, other.Tokenizer}, {"modules", p.Modules, other.Modules}, {"prompt", p.Prompt, other.Prompt},
+		{"config", p.Config, other.Config}, {"tokenizer", p.Tokenizer, other.Tokenizer}, {"modules", p.Modules, other.Modules}, {"prompt", p.Prompt, other.Prompt}, {"pictures", p.Pictures, other.Pictures},
 	} {
 		if part.a != part.b {
 			names = append(names, part.name)

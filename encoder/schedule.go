@@ -54,6 +54,9 @@ func (m *Model) runBatch(ctx context.Context, seqs []sequence, members []int, he
 	for _, n := range members {
 		b.ids = append(b.ids, seqs[n].ids...)
 		b.offsets = append(b.offsets, len(b.ids))
+		if p := seqs[n].pixels; p != nil {
+			b.pixels = append(b.pixels, p)
+		}
 		b.keys = append(b.keys, cmp.Or(seqs[n].keys, len(seqs[n].ids)))
 	}
 	if m.segments {

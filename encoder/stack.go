@@ -17,9 +17,11 @@ import (
 // another, without padding.
 type stack struct {
 	*architecture
-	wordTable     []float32 // [V, E]
-	segments      []float32 // [types, E]
-	positionRows  []float32 // [rows, E]
+	wordTable     []float32  // [V, E]; nil: see patches
+	input         *patches   // of pictures; nil: the input is a text
+	vector        vectorHead // of a family that encodes pictures
+	segments      []float32  // [types, E]
+	positionRows  []float32  // [rows, E]
 	embeddingNorm *norm
 	projection    *linear // [H, E]
 	layers        []*layer
@@ -92,7 +94,9 @@ func loadStack(ck *safetensors.Checkpoint, a *architecture, p Precision) (*stack
 // load asks l for every tensor outside the blocks.
 func (s *stack) load(l *loader) {
 	a := s.architecture
-	s.wordTable = l.tensor(l.words, a.vocab, a.embedding)
+	if s.input = l.patches(a); s.input == nil {
+		s.wordTable = l.tensor(l.words, a.vocab, a.embedding)
+	}
 	if a.wordScale != 0 {
 		for i := range s.wordTable {
 			s.wordTable[i] *= float32(a.wordScale)
@@ -105,7 +109,11 @@ func (s *stack) load(l *loader) {
 		if p.sinusoidal && !l.has(p.name) {
 			s.positionRows = l.sinusoids(p.rows, a.embedding, p.halves)
 		} else {
-			s.positionRows = l.tensor(p.name, p.rows, a.embedding)
+			shape := []int{p.rows, a.embedding}
+			if p.batched {
+				shape = append([]int{1}, shape...)
+			}
+			s.positionRows = l.tensor(p.name, shape...)
 		}
 	}
 	s.embeddingNorm = l.norm(a.embeddingNorm, a.embedding, a.norm, a.normBias, a.eps)
@@ -114,6 +122,7 @@ func (s *stack) load(l *loader) {
 	}
 	s.finalNorm = l.norm(a.finalNorm, a.hidden, a.norm, a.normBias, a.eps)
 	s.head = l.head(a)
+	s.vector = l.vectorHead(a)
 	s.bias = newScoreBias(a, l)
 	s.alpha = float32(a.scale)
 	if a.scale == 0 {
@@ -198,9 +207,17 @@ func (s *stack) loadLayer(l *loader, spec *layerSpec) *layer {
 	b.cross = l.cross(a, spec)
 	l.reciprocal = b.smoothing.up
 	if b.experts = l.experts(spec.experts, name, i, h); b.experts == nil {
+		l.gain = float32(a.actFactor)
 		b.gate, b.up = l.feedForward(spec, name, i, h)
 		l.reciprocal = nil
+		if l.gain != 0 {
+			for k := range b.up.bias {
+				b.up.bias[k] *= l.gain
+			}
+			l.gain = 1 / l.gain
+		}
 		b.down = l.linear(name(spec.down), h, i, spec.downBias)
+		l.gain = 0
 	}
 	l.reciprocal = nil
 	b.feedForwardNorm = l.norm(name(spec.feedForwardNorm), h, a.norm, a.normBias, a.eps)

@@ -61,6 +61,7 @@ type loader struct {
 	offset     float32               // added to the weights of norms
 	precision  Precision             // of what pack makes
 	factors    map[string]*smoothing // by the root of a layer
+	gain       float32               // factor of the weights when they are packed; 0: 1
 	reciprocal []float32             // [in]: what the columns are divided by when they are packed; nil: nothing
 	dry        bool
 	used       map[string]bool
@@ -191,6 +192,9 @@ func (l *loader) matrix(base string, out, in int) []float32 {
 
 // pack packs a weight, unless the run is dry or has failed.
 func (l *loader) pack(w []float32, out, in int) simd.Packed {
+	if l.gain != 0 {
+		simd.Scale(w, l.gain)
+	}
 	switch {
 	case l.dry || l.err != nil:
 		return nil
