@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"example.com/searchd/encoder"
+	"example.com/searchd/encoder/picture"
 	"example.com/searchd/encoder/safetensors"
 )
 
@@ -22,7 +23,7 @@ const (
 // rootFiles are wanted from the root of a repository, moduleFiles from the folder of each module.
 var (
 	rootFiles   = []string{"modules.json", "config_sentence_transformers.json", CalibrationFile, "config.json", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json"}
-	moduleFiles = append([]string{"config.json", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json"}, encoder.LengthConfigs...)
+	moduleFiles = slices.Concat([]string{"config.json", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json"}, picture.Files, encoder.LengthConfigs)
 )
 
 // localPath reports whether a path of a hub is safe as a path on any system: relative, without
@@ -63,6 +64,9 @@ func configs(files map[string]remoteFile, modules []encoder.Module) ([]remoteFil
 		if modules[0].Class == "StaticEmbedding" && path.Base(need) == "config.json" {
 			continue
 		}
+		if slices.ContainsFunc(picture.Files, func(name string) bool { _, ok := files[path.Join(first, name)]; return ok }) {
+			continue // it may encode pictures only; if not, Check finds what is missing
+		}
 		return nil, fmt.Errorf("%w: it has no %s", ErrLayout, need)
 	}
 	return out, nil
@@ -81,7 +85,7 @@ func checkSize(f remoteFile) error {
 }
 
 // withWeights are the classes of modules that need weights.
-var withWeights = []string{"Transformer", "StaticEmbedding", "Dense", "LayerNorm"}
+var withWeights = []string{"Transformer", "CLIPModel", "StaticEmbedding", "Dense", "LayerNorm"}
 
 // weights returns the file of weights of each module, or the index of its shards.
 func weights(files map[string]remoteFile, modules []encoder.Module) (single, indexes []remoteFile, err error) {

@@ -68,7 +68,7 @@ func Open(name string, o encoder.Options) (*Checkpoint, error) {
 	}
 	c, err := readCalibration(fsys)
 	if errors.Is(err, fs.ErrNotExist) {
-		if c.CosineFloor, err = measureFloor(m); errors.Is(err, encoder.ErrNotDense) { // a re-ranker, or sparse
+		if c.CosineFloor, err = measureFloor(m); errors.Is(err, encoder.ErrNotDense) || errors.Is(err, encoder.ErrNoTexts) { // a re-ranker, sparse, or for pictures
 			err = nil
 		}
 	}
@@ -80,6 +80,28 @@ func Open(name string, o encoder.Options) (*Checkpoint, error) {
 		return nil, fmt.Errorf("checkpoint %s: %w", label, err)
 	}
 	return &Checkpoint{Model: m, Name: label, Calibration: c, Card: card}, nil
+}
+
+// Embeds lists what the checkpoint gives vectors of: texts, pictures, both, or nothing for one that
+// only scores pairs.
+func (c *Checkpoint) Embeds() []string {
+	list := []string{}
+	if i := c.Info(); i.Texts && i.Labels == 0 && !i.Late {
+		list = append(list, "texts")
+	}
+	if c.Info().Pictures {
+		list = append(list, "pictures")
+	}
+	return list
+}
+
+// OpenTexts is Open for a checkpoint that must encode texts, as a collection's must.
+func OpenTexts(name string, o encoder.Options) (*Checkpoint, error) {
+	c, err := Open(name, o)
+	if err == nil && !c.Info().Texts {
+		return nil, fmt.Errorf("checkpoint %s: %w; a collection needs one that encodes texts", c.Name, encoder.ErrNoTexts)
+	}
+	return c, err
 }
 
 // Find returns the files of a checkpoint and its name: "" or "embedded", the path of a

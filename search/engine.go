@@ -94,7 +94,7 @@ func OpenContext(ctx context.Context, dir string, o Options) (*Engine, error) {
 	if embedder != nil {
 		source = embedder.Model().Name
 	} else {
-		c, err := models.Open(o.Model, o.Encoder)
+		c, err := models.OpenTexts(o.Model, o.Encoder)
 		if err != nil {
 			return nil, err
 		}

@@ -19,6 +19,7 @@ import (
 	"example.com/searchd/cmd/internal/command"
 	"example.com/searchd/cmd/internal/progress"
 	"example.com/searchd/encoder"
+	"example.com/searchd/encoder/picture"
 	"example.com/searchd/internal/lines"
 	"example.com/searchd/internal/settings"
 	"example.com/searchd/models"
@@ -40,11 +41,14 @@ func newEmbedCommand() *cobra.Command {
 	var format string
 	var dimensions int
 	cmd := &cobra.Command{
-		Use: "embed", Short: "Encode texts from standard input",
+		Use: "embed [PICTURE...]", Short: "Encode texts from standard input, or pictures",
 		Long: `Reads a line for each text, either a JSON string or an object {"text": "..."}, and writes a line
 {"embedding": [...], "ids": [...] with --ids, "truncated": true or false} for each, in order; with --format f32 the raw
-little-endian float32 rows instead. The last line on standard error has texts, tokens, seconds and tokens per second.`,
-		Args: cobra.NoArgs, PreRunE: command.Fill,
+little-endian float32 rows instead. The last line on standard error has texts, tokens, seconds and tokens per second.
+
+With files of pictures (` + picture.Formats + `) and a model that encodes pictures, such as CLIP, writes {"file": "...", "embedding": [...]}
+for each. Standard input is not read.`,
+		Args: cobra.ArbitraryArgs, PreRunE: command.Fill,
 	}
 	f.add(cmd)
 	cmd.Flags().BoolVar(&query, "query", false, "use the checkpoint's prompt for queries")
@@ -52,7 +56,7 @@ little-endian float32 rows instead. The last line on standard error has texts, t
 	cmd.Flags().StringVar(&format, "format", "jsonl", "output: jsonl or f32")
 	settings.Choices(cmd, "format", "jsonl", "f32")
 	cmd.Flags().IntVar(&dimensions, "dimensions", 0, "keep the first so many dimensions, normalised again (default all)")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+	cmd.RunE = func(cmd *cobra.Command, files []string) error {
 		if format != "jsonl" && format != "f32" {
 			return fmt.Errorf("--format: got %q, allowed: jsonl, f32", format)
 		}
@@ -69,6 +73,9 @@ little-endian float32 rows instead. The last line on standard error has texts, t
 		eo := encoder.EncodeOptions{Dimensions: dimensions, KeepIDs: ids}
 		if query {
 			eo.Prompt = encoder.PromptQuery
+		}
+		if len(files) > 0 {
+			return embedPictures(cmd, m, files, eo, format)
 		}
 		w := bufio.NewWriterSize(cmd.OutOrStdout(), 1<<20)
 		stats, err := embedAll(cmd, m, eo, w, format)

@@ -108,13 +108,14 @@ func newModelsInfoCommand() *cobra.Command {
 				Pooling      []string           `json:"pooling"`
 				Normalize    bool               `json:"normalize"`
 				Labels       int                `json:"labels"`
+				Embeds       []string           `json:"embeds"`
 				Late         bool               `json:"late_interaction,omitempty"`
 				Prompts      map[string]string  `json:"prompts"`
 				SHA256       string             `json:"sha256"`
 				Calibration  models.Calibration `json:"calibration"`
 				Card         models.Card        `json:"card"`
 			}{m.Name, i.Family, i.Layers, i.Hidden, i.Heads, i.Vocab, i.Parameters, m.Dim(), m.MaxSeqLength(),
-				i.Pooling, i.Normalize, i.Labels, i.Late, i.Prompts, hex.EncodeToString(i.SHA256[:]), m.Calibration, m.Card})
+				i.Pooling, i.Normalize, i.Labels, m.Embeds(), i.Late, i.Prompts, hex.EncodeToString(i.SHA256[:]), m.Calibration, m.Card})
 		},
 	}
 }

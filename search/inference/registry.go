@@ -91,7 +91,7 @@ func Loader(o encoder.Options) func(source, precision, pooling string) (Embedder
 			}
 			o.Precision = p
 		}
-		c, err := models.Open(source, o)
+		c, err := models.OpenTexts(source, o)
 		if err != nil {
 			return nil, err
 		}

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const visionData = "../../encoder/testdata/vision/"
+
+// TestEmbedPictures wants a line for each picture, and errors that name the file.
+func TestEmbedPictures(t *testing.T) {
+	photo, logo := visionData+"pictures/420.jpg", visionData+"pictures/alpha.png"
+	stdout, stderr, err := execute(t, "", "embed", "--model", visionData+"clip", photo, logo)
+	if err != nil || !strings.Contains(stderr, "2 pictures") {
+		t.Fatalf("error %v, standard error %s", err, stderr)
+	}
+	lines := strings.Split(strings.TrimSpace(stdout), "\n")
+	for i, want := range []string{photo, logo} {
+		var got struct {
+			File      string
+			Embedding []float32
+		}
+		if err := json.Unmarshal([]byte(lines[i]), &got); err != nil || got.File != want || len(got.Embedding) != 20 {
+			t.Errorf("line %d: %v; %s", i, err, lines[i])
+		}
+	}
+	if stdout, _, err := execute(t, "", "embed", "--model", visionData+"vit", "--format", "f32", "--dimensions", "8", photo); err != nil || len(stdout) != 4*8 {
+		t.Errorf("f32: %d bytes, error %v", len(stdout), err)
+	}
+	broken := filepath.Join(t.TempDir(), "broken.png")
+	if err := os.WriteFile(broken, []byte("\x89PNG\r\n\x1a\nnothing"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		want string
+		args []string
+	}{
+		{"broken.png: picture: not a picture that can be read: PNG", []string{"--model", visionData + "clip", photo, broken}},
+		{"config.json: picture: not a picture that can be read: want JPEG", []string{"--model", visionData + "clip", visionData + "clip/config.json"}},
+		{"does not encode pictures", []string{photo}},
+		{"--ids and --query", []string{"--model", visionData + "clip", "--ids", photo}},
+		{"nothing.jpg", []string{"--model", visionData + "clip", "nothing.jpg"}},
+	} {
+		if _, _, err := execute(t, "", append([]string{"embed"}, tt.args...)...); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("embed %q: error %v, want %q", tt.args, err, tt.want)
+		}
+	}
+	if _, _, err := execute(t, `"a"`, "embed", "--model", visionData+"vit"); err == nil || !strings.Contains(err.Error(), "encodes pictures only") {
+		t.Errorf("a text with ViT: %v", err)
+	}
+}
+
+// TestModelsInfoOfPictures wants what models embed.
+func TestModelsInfoOfPictures(t *testing.T) {
+	for name, want := range map[string]string{visionData + "siglip": `"embeds":["texts","pictures"]`, visionData + "vit": `"embeds":["pictures"]`, "embedded": `"embeds":["texts"]`} {
+		stdout, _, err := execute(t, "", "models", "info", name)
+		if compact := strings.Join(strings.Fields(stdout), ""); err != nil || !strings.Contains(compact, want) {
+			t.Errorf("%s: error %v, %s", name, err, compact)
+		}
+	}
+}
+
+// TestServePicturesOnly wants a server to refuse a model that encodes no texts.
+func TestServePicturesOnly(t *testing.T) {
+	_, _, err := execute(t, "", "serve", "--addr", "127.0.0.1:0", "--model", visionData+"vit", "--data", t.TempDir())
+	if err == nil || !strings.Contains(err.Error(), "a collection needs one that encodes texts") {
+		t.Errorf("serve: %v", err)
+	}
+}
