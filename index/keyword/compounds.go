@@ -19,6 +19,7 @@ const (
 	minSplitLetters  = 4   // of a word
 	minJoinedDigits  = 7   // of a number: 2 3 is not 23
 	maxJoinedDigits  = 16
+	maxBorders       = 3 // between letters and digits of a word
 	blockDigits      = 4 // of the blocks in which IBANs and card numbers are written
 )
 
@@ -103,7 +104,7 @@ func (x *Index) compoundWords(ctx context.Context, l lexicon, q Query, rules []e
 	for i, w := range words {
 		out[i].token = w
 		joined := ""
-		for j := i; j < min(len(words), i+maxParts) && !taken(words[j]) && !hasParts(words[j]); j++ {
+		for j := i; j < min(len(words), i+maxParts) && !taken(words[j]); j++ {
 			between := ""
 			if j > i {
 				if between = q.Text[words[j-1].End:max(words[j-1].End, words[j].Start)]; !canJoin(between) {
@@ -129,8 +130,8 @@ func (x *Index) compoundWords(ctx context.Context, l lexicon, q Query, rules []e
 				out[k].add(alternative{text: term, part: words[k].Term}, have)
 			}
 		}
+		out[i].parts = hasParts(w)
 		if q.Texts != nil && !taken(w) {
-			out[i].parts = hasParts(w)
 			if err := x.addSplits(ctx, l, q, &out[i]); err != nil {
 				return nil, err
 			}
@@ -239,7 +240,8 @@ func splitWord(word string, limit int, known func(part string) bool) (ways [][]s
 			ways = append(ways, slices.Clone(parts))
 		}
 	}
-	letters, digits, border, borders := 0, 0, 0, 0 // border: between letters and digits
+	letters, digits := 0, 0
+	var borders []int // between letters and digits
 	for i, r := range word {
 		digit := '0' <= r && r <= '9'
 		switch {
@@ -251,7 +253,7 @@ func splitWord(word string, limit int, known func(part string) bool) (ways [][]s
 			return nil
 		}
 		if i > 0 && digit != analysis.IsDigit(word[i-1]) {
-			border, borders = i, borders+1
+			borders = append(borders, i)
 		}
 	}
 	switch {
@@ -264,8 +266,19 @@ func splitWord(word string, limit int, known func(part string) bool) (ways [][]s
 		}
 	case letters == 0 && digits >= minJoinedDigits && digits <= maxJoinedDigits:
 		splitNumber(word, nil, known, func(parts []string) { add(parts...) })
-	case borders == 1:
-		ways = append(ways, []string{word[:border], word[border:]}) // every document with the word has these terms
+	case len(borders) == 1:
+		ways = append(ways, []string{word[:borders[0]], word[borders[0]:]}) // every document with the word has these terms
+	case len(borders) <= maxBorders:
+		for chosen := 1; chosen < 1<<len(borders); chosen++ {
+			var parts []string
+			at := 0
+			for k, b := range borders {
+				if chosen>>k&1 == 1 {
+					parts, at = append(parts, word[at:b]), b
+				}
+			}
+			add(append(parts, word[at:])...)
+		}
 	}
 	if digits > 2*blockDigits && len(word) <= maxParts*blockDigits && len(word) == letters+digits {
 		var blocks []string

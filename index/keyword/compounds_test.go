@@ -212,7 +212,7 @@ func TestSplitWord(t *testing.T) {
 		{"tshirt", "t shirt tshir", "t shirt"},
 		{"icecreambar", "ice cream bar", ""},
 		{"the", "t he", ""},
-		{"gpt4", "gpt 4", "gpt 4"}, {"v1x2", "v 1x2 v1 x2", ""}, {"e-mail", "e mail", ""},
+		{"gpt4", "gpt 4", "gpt 4"}, {"v1x2", "v 1x2 v1 x2", "v 1x2, v1 x2"}, {"iphone15pro", "iphone 15 pro", "iphone 15 pro"}, {"a1b2c3", "a 1 b 2 c 3", ""}, {"e-mail", "e mail", ""},
 		{"15551234567", "1 555 123 4567 1555", "1 555 123 4567, 1555 123 4567"},
 		{"123456", "123 456", ""},
 		{"4111111122223333", "4111 1111 2222 3333", "4111 1111 2222 3333"},

@@ -84,7 +84,9 @@ func TestTextsAreTheirWords(t *testing.T) {
 				}
 			}
 			for _, tok := range x.Analyze(s) {
-				within = append(within, tok.Term)
+				if !strings.Contains(s[tok.Start:tok.End], " ") { // usbc for USB C
+					within = append(within, tok.Term)
+				}
 			}
 			if !slices.Equal(alone, within) {
 				t.Fatalf("%s: %q has %q, its words %q", name, s, fmt.Sprint(within), fmt.Sprint(alone))

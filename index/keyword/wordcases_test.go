@@ -56,6 +56,32 @@ func TestJoinedAndSeparate(t *testing.T) {
 	}
 }
 
+// TestSingleLetters: single letters beside words and each other may be joined, by a sign or a space.
+func TestSingleLetters(t *testing.T) {
+	for _, tc := range []struct{ text, queries string }{
+		{"a USB C cable", "usbc|usb-c|USB-C|usb c"}, {"a USB-C cable", "usbc|usb c|USB C"}, {"a USBC cable", "usb c|USB-C|usbc"}, {"a usb c cable", "usbc|USB-C"},
+		{"an A/B test", "ab test|A/B|a/b test|AB test|A-B test"}, {"an AB test", "A/B test|A-B test|a/b"}, {"an A-B test", "ab test|A/B test"},
+		{"an I/O error", "io error|IO|i/o"}, {"an IO error", "I/O error|i/o"}, {"the R&D team", "rd team|R&D"}, {"the RD team", "R&D team"},
+		{"a Q&A page", "qa page|Q&A"}, {"a QA page", "Q&A page"}, {"from AT&T", "att|AT&T"}, {"from ATT", "AT&T"}, {"N/A here", "na|n/a"}, {"NA here", "N/A|N.A."},
+		{"90 km/h", "kmh|90 kmh|km/h"}, {"90 kmh", "km/h"}, {"an X/Y plot", "xy plot"}, {"an XY plot", "x/y plot|x-y plot"},
+		{"plan B", "planb|plan-b"}, {"my planb", "plan B|plan-B"}, {"hepatitis B vaccine", "hepatitisb|hepatitis-b"}, {"HDMI-A", "hdmia"}, {"HDMIA", "HDMI-A"},
+		{"an X ray", "xray|x-ray"}, {"a T shirt", "tshirt|t-shirt"}, {"a K-pop song", "kpop|k pop"}, {"a kpop song", "K pop|k-pop"},
+		{"WiFi 6E", "wifi6e|wifi 6e"}, {"wifi6e", "WiFi 6E|wifi 6e"}, {"iPhone 15 Pro", "iphone15pro|iphone 15pro"}, {"iPhone15Pro", "iPhone 15 Pro|iphone 15 pro"},
+		{"B2B trade", "b-2-b|b 2 b"}, {"GPT-4o", "gpt4o|gpt 4o|GPT 4o"}, {"vitamin D3", "vitamin d 3|vitamin d-3"},
+	} {
+		finds(t, "en", tc.queries, tc.text, "usbc usb-c a/b ab io i/o rd r&d", "c b d e x y i o", "something else")
+	}
+	x := openTemp(t, Options{})
+	for no, text := range []string{"he/she", "USB  C", "the C", "a 5 k run", "USB. C"} {
+		apply(t, x, uint64(no+1), Entry{No: uint32(no), Text: []Field{{"text", text}}})
+	}
+	for _, query := range []string{"heshe", "usbc", "thec", "5k"} {
+		if got := found(t, x, Query{Text: query, Operator: And}); len(got) > 0 {
+			t.Errorf("%q finds %v", query, got)
+		}
+	}
+}
+
 // TestPartsOfNames: names with digits and capitals inside are found by their parts, and the other
 // way round.
 func TestPartsOfNames(t *testing.T) {

@@ -3,6 +3,8 @@ package analysis
 import (
 	"fmt"
 	"iter"
+	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/blevesearch/bleve/v2/registry"
@@ -70,7 +72,15 @@ func (a *Analyzer) Tokens(text string) iter.Seq[Token] {
 			} else {
 				c = a.analyzeChunk(part)
 			}
+			joined := a.withLetter(text, start, part, c)
 			for _, t := range c.tokens {
+				if joined.Term != "" && t.Start >= joined.Start {
+					name := joined
+					name.Start, name.End, name.Position, name.Next = start+name.Start, start+name.End, position+name.Position, position+name.Next
+					if joined.Term = ""; !yield(name) {
+						return
+					}
+				}
 				t.Start, t.End, t.Position, t.Next = start+t.Start, start+t.End, position+t.Position, position+t.Next
 				if !yield(t) {
 					return
@@ -79,6 +89,49 @@ func (a *Analyzer) Tokens(text string) iter.Seq[Token] {
 			position += c.width
 		}
 	}
+}
+
+// withLetter returns the name that joins the only word of a chunk at start with a single letter
+// after it: usbc for USB C. Words of one letter, words that have parts and stop words are not
+// joined, nor are letters that are stop words. Its offsets are from the start of the chunk; it has
+// no term if there is none.
+func (a *Analyzer) withLetter(text string, start int, part string, c chunk) (name Token) {
+	end := start + len(part)
+	letter, size := letterAt(text, end)
+	if size == 0 || len(c.tokens) != 1 || len(part) > MaxJoined {
+		return name
+	}
+	word := c.tokens[0]
+	letters := part[word.Start:]
+	if word.Kind != Plain || word.End != len(part) || utf8.RuneCountInString(letters) < 2 || strings.ContainsFunc(letters, func(r rune) bool { return !unicode.IsLetter(r) }) {
+		return name
+	}
+	for _, t := range a.chunks.get(letter, a.analyzeChunk).tokens {
+		if t.Kind != Plain {
+			return name
+		}
+	}
+	joined := a.chunks.get(strings.ToLower(letters+letter), a.analyzeChunk) // else c of USBc would begin a part
+	if len(joined.tokens) == 0 || joined.width != 1 {
+		return name
+	}
+	name = joined.tokens[0]
+	name.Kind = Name
+	name.Start, name.End, name.Position, name.Next = word.Start, len(part)+1+size, word.Position, c.width+1
+	return name
+}
+
+// letterAt returns the single letter that follows text[:end] and a space, with at most punctuation
+// after it, and its length.
+func letterAt(text string, end int) (letter string, size int) {
+	if end+1 >= len(text) || text[end] != ' ' {
+		return "", 0
+	}
+	r, size := utf8.DecodeRuneInString(text[end+1:])
+	if after := end + 1 + size; !unicode.IsLetter(r) || after < len(text) && !isSpace(text[after]) && (!closes[text[after]] || after+1 < len(text) && !isSpace(text[after+1])) {
+		return "", 0
+	}
+	return text[end+1 : end+1+size], size
 }
 
 // pieceBytes bounds the memory of an analysis: bleve takes about 100 bytes per token of its input.
@@ -146,36 +199,46 @@ func (a *Analyzer) Length(text string) int {
 
 // QueryTokens returns the tokens of text that a query asks for: words and names, or stop words
 // where there is nothing else. A name that only joins words, such as email for e-mail, is left out
-// where its words follow, which would otherwise count twice.
+// where its words follow and none is a stop word: they would otherwise count twice.
 func (a *Analyzer) QueryTokens(text string) iter.Seq[Token] {
 	return func(yield func(Token) bool) {
-		var name Token // of Kind Name: yielded unless one of its words follows
+		var name Token // that joins the words that follow; of Kind Name if there is one
+		var inside []Token
 		var stops []Token
-		found := false
-		emit := func(t Token) bool { found = true; return yield(t) }
+		found, more, stopInside := false, true, false
+		emit := func(t Token) { found, more = true, more && yield(t) }
+		endName := func() {
+			if name.Kind == Name && (len(inside) == 0 || stopInside) {
+				emit(name)
+			}
+			for _, t := range inside {
+				emit(t)
+			}
+			name, inside, stopInside = Token{}, inside[:0], false
+		}
 		for t := range a.Tokens(text) {
+			if name.Kind == Name && t.Start >= name.End {
+				endName()
+			}
 			switch {
-			case t.Kind == Stop && !found:
-				stops = append(stops, t)
-				continue
-			case t.Kind != Plain && t.Kind != Name:
-				continue
-			}
-			pending := name
-			name = Token{}
-			if pending.Kind == Name && t.Start >= pending.End && !emit(pending) {
+			case !more:
 				return
-			}
-			if t.Kind == Name && joinsLetters(t.Term, text[t.Start:t.End]) {
+			case t.Kind == Stop:
+				stopInside = true
+				if !found && len(inside) == 0 {
+					stops = append(stops, t)
+				}
+			case t.Kind == Name && joinsLetters(t.Term, text[t.Start:t.End]):
+				endName()
 				name = t
-			} else if !emit(t) {
-				return
+			case t.Kind != Plain && t.Kind != Name:
+			case name.Kind == Name:
+				inside = append(inside, t)
+			default:
+				emit(t)
 			}
 		}
-		if name.Kind == Name {
-			emit(name)
-		}
-		if found {
+		if endName(); found {
 			return
 		}
 		for _, t := range stops {

@@ -22,7 +22,9 @@ func atOnce(a *Analyzer, text string) (all []string) {
 
 func inChunks(a *Analyzer, text string) (all []string) {
 	for t := range a.Tokens(text) {
-		all = append(all, fmt.Sprint(t))
+		if t.Kind != Name || !strings.Contains(text[t.Start:t.End], " ") { // see withLetter
+			all = append(all, fmt.Sprint(t))
+		}
 	}
 	return all
 }

@@ -4,5 +4,5 @@
 // normalise Unicode, tokenise, split names and numbers into parts, lower-case, mark stop words,
 // remove accents, stem. Tokenisers, stop words and stemmers are bleve's; the filters in this
 // package correct or extend them. No term depends on what is beyond white space, so that chunks are
-// cached.
+// cached; only a word with a single letter after it has a name of both, usbc for USB C.
 package analysis

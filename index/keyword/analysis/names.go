@@ -27,6 +27,8 @@ import (
 //  7. Letters with superscript digits, as plain ones: m2 for m². The letters stay a word, as the
 //     digits may be a footnote.
 //  8. The date that a time begins with, without hyphens: 20240315 for 2024-03-15T14:30.
+//  9. Two words of letters, one of them a single letter, joined by a slash or &, without it: ab for
+//     A/B, kmh for km/h, att for AT&T.
 //
 // Names with -> are left out: they gain little, and make the index of a text full of them much
 // larger.
@@ -47,6 +49,9 @@ func (s nameTokenizer) Tokenize(input []byte) analysis.TokenStream {
 		if to > from {
 			from, to = from+nameStart(input[from:to]), from+nameEnd(input[from:to])
 			add(i, slices.Clone(input[from:to]), from, to)
+			if letters := shortPair(words[i : last+1]); letters != nil {
+				add(i, letters, words[i].Start, words[last].End)
+			}
 		} else if i >= joined {
 			var name []byte
 			if name, joined = joinedName(input, words, i); name != nil {
@@ -129,11 +134,24 @@ func joinedName(input []byte, words analysis.TokenStream, first int) (name []byt
 	parts := next - first
 	digit, letter := bytes.ContainsFunc(name, unicode.IsDigit), bytes.ContainsFunc(name, unicode.IsLetter)
 	switch {
-	case parts == 1, len(name) > MaxJoined, utf8.RuneCount(name) == parts, bytes.ContainsFunc(name, notWord),
+	case parts == 1, len(name) > MaxJoined, utf8.RuneCount(name) == parts && parts > 2, bytes.ContainsFunc(name, notWord),
 		!digit && parts > 2, !letter && parts < 3:
 		return nil, next
 	}
 	return name, next
+}
+
+// shortPair returns the letters of two words of a name, see rule 9 of nameTokenizer; nil if they are
+// others.
+func shortPair(words analysis.TokenStream) []byte {
+	if len(words) != 2 || words[1].Start != words[0].End+1 {
+		return nil
+	}
+	a, b := words[0].Term, words[1].Term
+	if utf8.RuneCount(a) > 1 && utf8.RuneCount(b) > 1 || bytes.ContainsFunc(a, notLetter) || bytes.ContainsFunc(b, notLetter) {
+		return nil
+	}
+	return slices.Concat(a, b)
 }
 
 // areAbbreviations reports whether a word consists of single letters, or of capitals with at most
@@ -176,9 +194,10 @@ func superscriptDigits(text []byte) (n int) {
 	return n
 }
 
-// joinsLetters reports whether joinedName made a term without digits of this text.
+// joinsLetters reports whether a term without digits was made of this text by joining words at
+// hyphens, full stops or a space.
 func joinsLetters(term, text string) bool {
-	return !strings.ContainsAny(term, "-.") && strings.ContainsAny(text, "-.\u2010\u2011") && !strings.ContainsFunc(text, func(r rune) bool { return unicode.IsDigit(r) || r == '_' || r == '/' || r == ':' })
+	return !strings.ContainsAny(term, "-.") && strings.ContainsAny(text, "-. \u2010\u2011") && !strings.ContainsFunc(text, func(r rune) bool { return unicode.IsDigit(r) || r == '_' || r == '/' || r == ':' })
 }
 
 // HasSigns reports whether a name begins or ends with a sign that its words lack, or has an &.
