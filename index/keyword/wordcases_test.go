@@ -56,7 +56,8 @@ func TestJoinedAndSeparate(t *testing.T) {
 	}
 }
 
-// TestSingleLetters: single letters beside words and each other may be joined, by a sign or a space.
+// TestSingleLetters: single letters beside words and each other may be joined, by a sign or a
+// space.
 func TestSingleLetters(t *testing.T) {
 	for _, tc := range []struct{ text, queries string }{
 		{"a USB C cable", "usbc|usb-c|USB-C|usb c"}, {"a USB-C cable", "usbc|usb c|USB C"}, {"a USBC cable", "usb c|USB-C|usbc"}, {"a usb c cable", "usbc|USB-C"},

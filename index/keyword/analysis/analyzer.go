@@ -72,15 +72,15 @@ func (a *Analyzer) Tokens(text string) iter.Seq[Token] {
 			} else {
 				c = a.analyzeChunk(part)
 			}
-			joined := a.withLetter(text, start, part, c)
-			for _, t := range c.tokens {
-				if joined.Term != "" && t.Start >= joined.Start {
-					name := joined
+			if end := start + len(part); len(c.tokens) == 1 && end+1 < len(text) && text[end] == ' ' && (end+2 == len(text) || !isLower(text[end+2])) {
+				if name := a.withLetter(text[end+1:], part, c.tokens[0]); name.Term != "" {
 					name.Start, name.End, name.Position, name.Next = start+name.Start, start+name.End, position+name.Position, position+name.Next
-					if joined.Term = ""; !yield(name) {
+					if !yield(name) {
 						return
 					}
 				}
+			}
+			for _, t := range c.tokens {
 				t.Start, t.End, t.Position, t.Next = start+t.Start, start+t.End, position+t.Position, position+t.Next
 				if !yield(t) {
 					return
@@ -91,19 +91,14 @@ func (a *Analyzer) Tokens(text string) iter.Seq[Token] {
 	}
 }
 
-// withLetter returns the name that joins the only word of a chunk at start with a single letter
-// after it: usbc for USB C. Words of one letter, words that have parts and stop words are not
+// withLetter returns the name that joins the only word of a chunk with a single letter after it and
+// a space: usbc for USB C. Words of one letter, words that have parts and stop words are not
 // joined, nor are letters that are stop words. Its offsets are from the start of the chunk; it has
 // no term if there is none.
-func (a *Analyzer) withLetter(text string, start int, part string, c chunk) (name Token) {
-	end := start + len(part)
-	letter, size := letterAt(text, end)
-	if size == 0 || len(c.tokens) != 1 || len(part) > MaxJoined {
-		return name
-	}
-	word := c.tokens[0]
+func (a *Analyzer) withLetter(after, part string, word Token) (name Token) {
+	letter := singleLetter(after)
 	letters := part[word.Start:]
-	if word.Kind != Plain || word.End != len(part) || utf8.RuneCountInString(letters) < 2 || strings.ContainsFunc(letters, func(r rune) bool { return !unicode.IsLetter(r) }) {
+	if letter == "" || len(part) > MaxJoined || word.Kind != Plain || word.End != len(part) || utf8.RuneCountInString(letters) < 2 || strings.ContainsFunc(letters, func(r rune) bool { return !unicode.IsLetter(r) }) {
 		return name
 	}
 	for _, t := range a.chunks.get(letter, a.analyzeChunk).tokens {
@@ -117,22 +112,21 @@ func (a *Analyzer) withLetter(text string, start int, part string, c chunk) (nam
 	}
 	name = joined.tokens[0]
 	name.Kind = Name
-	name.Start, name.End, name.Position, name.Next = word.Start, len(part)+1+size, word.Position, c.width+1
+	name.Start, name.End, name.Position, name.Next = word.Start, len(part)+1+len(letter), word.Position, word.Next+1
 	return name
 }
 
-// letterAt returns the single letter that follows text[:end] and a space, with at most punctuation
-// after it, and its length.
-func letterAt(text string, end int) (letter string, size int) {
-	if end+1 >= len(text) || text[end] != ' ' {
-		return "", 0
+// singleLetter returns the letter that text begins with if at most one punctuation mark is between
+// it and white space or the end.
+func singleLetter(text string) string {
+	r, n := utf8.DecodeRuneInString(text)
+	if !unicode.IsLetter(r) || len(text) > n && !isSpace(text[n]) && (!closes[text[n]] || len(text) > n+1 && !isSpace(text[n+1])) {
+		return ""
 	}
-	r, size := utf8.DecodeRuneInString(text[end+1:])
-	if after := end + 1 + size; !unicode.IsLetter(r) || after < len(text) && !isSpace(text[after]) && (!closes[text[after]] || after+1 < len(text) && !isSpace(text[after+1])) {
-		return "", 0
-	}
-	return text[end+1 : end+1+size], size
+	return text[:n]
 }
+
+func isLower(c byte) bool { return 'a' <= c && c <= 'z' }
 
 // pieceBytes bounds the memory of an analysis: bleve takes about 100 bytes per token of its input.
 const pieceBytes = 1 << 16

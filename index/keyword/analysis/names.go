@@ -141,8 +141,8 @@ func joinedName(input []byte, words analysis.TokenStream, first int) (name []byt
 	return name, next
 }
 
-// shortPair returns the letters of two words of a name, see rule 9 of nameTokenizer; nil if they are
-// others.
+// shortPair returns the letters of two words of a name, see rule 9 of nameTokenizer; nil if they
+// are others.
 func shortPair(words analysis.TokenStream) []byte {
 	if len(words) != 2 || words[1].Start != words[0].End+1 {
 		return nil
