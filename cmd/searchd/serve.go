@@ -279,6 +279,9 @@ func (f *serveFlags) serveFolder(ctx context.Context, addr net.Addr, front *api.
 	if err != nil {
 		return err
 	}
+	if node == nil { // other nodes may not be there yet
+		defer warmUp(ctx, e)()
+	}
 	o.Logger.Info("serving", "url", scheme+"://"+addr.String()+"/", "model", e.Inference().Model().Name, "data", f.data)
 	return s.ServeListener(ctx, front)
 }
