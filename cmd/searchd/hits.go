@@ -91,26 +91,38 @@ func printHits(w io.Writer, r *search.Response, st styles) {
 		}
 		printHit(w, i+1, h, score, st)
 	}
-	if len(r.LessRelevant) > 0 {
-		fmt.Fprintf(w, "%sLess relevant (--cutoff none lists them as results):%s\n", st.dim, st.plain)
-		for _, h := range r.LessRelevant {
-			title := heading(h)
-			if id := oneLine(h.ID); id != title {
-				title += "  " + id
-			}
-			fmt.Fprintf(w, "%s    %s  %.3f%s\n", st.dim, title, h.Score, st.plain)
-		}
+	if len(r.Hits) == 0 && r.Total.Value == 0 {
+		fmt.Fprintf(w, "%s, %.1f ms\n", countHits(r), r.TookMS)
+		printLessRelevant(w, r.LessRelevant, st)
+		return
 	}
+	printLessRelevant(w, r.LessRelevant, st)
 	for _, name := range slices.Sorted(maps.Keys(r.Facets)) {
 		printFacet(w, name, r.Facets[name])
 	}
-	if len(r.Hits)+len(r.LessRelevant) > 0 {
+	if len(r.Hits)+len(r.LessRelevant)+len(r.Facets) > 0 {
 		fmt.Fprintln(w)
 	}
 	fmt.Fprintf(w, "%s%s, %.1f ms%s\n", st.dim, countHits(r), r.TookMS, st.plain)
 }
 
-// countHits returns how many results there are and how many of them are shown.
+// printLessRelevant writes the titles of hits below the cutoff.
+func printLessRelevant(w io.Writer, hits []search.Hit, st styles) {
+	if len(hits) == 0 {
+		return
+	}
+	fmt.Fprintf(w, "%sLess relevant (--cutoff none lists them as results):%s\n", st.dim, st.plain)
+	for _, h := range hits {
+		title := heading(h)
+		if id := oneLine(h.ID); id != title {
+			title += "  " + id
+		}
+		fmt.Fprintf(w, "%s    %s  %.3f%s\n", st.dim, title, h.Score, st.plain)
+	}
+}
+
+// countHits returns how many results there are and how many of them are shown, in the words of the
+// page.
 func countHits(r *search.Response) string {
 	n, total := len(r.Hits), r.Total.Value
 	text := ""
@@ -119,10 +131,13 @@ func countHits(r *search.Response) string {
 		return "no results; try other words, or fewer filters"
 	case total == 0 && n == 0:
 		return "no results"
-	case r.Total.Of == "vector":
-		return fmt.Sprintf("closest %d", n) // every document is near or far
+	case r.Total.Of == "vector" && r.Total.Relation == "gte": // every document is near or far
+		if n == total {
+			return "closest " + thousands(n)
+		}
+		text = "the closest " + thousands(total)
 	case r.Total.Relation == "gte":
-		text = fmt.Sprintf("about %s results", thousands(total))
+		text = fmt.Sprintf("about %s results", thousands(twoDigits(total)))
 	case total == 1:
 		text = "1 result"
 	default:
@@ -132,6 +147,15 @@ func countHits(r *search.Response) string {
 		text = fmt.Sprintf("%d of %s", n, text)
 	}
 	return text
+}
+
+// twoDigits rounds a count to two significant digits.
+func twoDigits(n int) int {
+	unit := 1
+	for n/unit >= 100 {
+		unit *= 10
+	}
+	return (n + unit/2) / unit * unit
 }
 
 // thousands writes a number with commas between groups of three digits.

@@ -195,11 +195,11 @@ func TestQueryCutoff(t *testing.T) {
 	if out := query("apples"); !strings.HasPrefix(out, "1  Growing apples  ") || !strings.Contains(out, "\n1 result, ") {
 		t.Errorf("a good query: %s", out)
 	}
-	if out := query("--cutoff", "0.999", "apples"); !strings.HasPrefix(out, "Less relevant (--cutoff none lists them as results):\n    Growing apples  apples.md  ") ||
-		!strings.Contains(out, "\nno results; try other words, or fewer filters, ") {
+	if out := query("--cutoff", "0.999", "--facets", "path", "apples"); !strings.HasPrefix(out, "no results; try other words, or fewer filters, ") ||
+		!strings.Contains(out, "\nLess relevant (--cutoff none lists them as results):\n    Growing apples  apples.md  ") || strings.Contains(out, "path:") {
 		t.Errorf("a high cutoff: %s", out)
 	}
-	if out := query("--cutoff", "none", "--mode", "semantic", "trees in winter, forms in January"); !strings.Contains(out, "\nclosest 2, ") || strings.Contains(out, "Less relevant") {
+	if out := query("--cutoff", "none", "--mode", "semantic", "trees in winter, forms in January"); !strings.Contains(out, "\n2 results, ") || strings.Contains(out, "Less relevant") {
 		t.Errorf("no cutoff: %s", out)
 	}
 	if out := query("--json", "apples"); strings.Contains(out, `"less_relevant"`) {

@@ -21,8 +21,8 @@ import (
 // Bounds of one batch.
 const (
 	batchDocuments = 256
-	batchBytes     = 1 << 20
-	batchItems     = 2048 // documents and ends of files
+	batchBytes     = 256 << 10 // some seconds of encoding: progress moves, and a kill loses little
+	batchItems     = 2048      // documents and ends of files
 )
 
 // flushTimeout is how long an interrupted run may take to ingest what it has read of standard

@@ -32,7 +32,7 @@ func (p *pipeline) state() progress.State {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	f, n := p.progress, p.counts.documents
-	text := fmt.Sprintf("%s, %.0f per second", count(n, "document"), float64(n)/time.Since(p.began).Seconds())
+	text := fmt.Sprintf("%s, %s per second", count(n, "document"), rate(float64(n)/time.Since(p.began).Seconds()))
 	if f.totalFiles > 1 {
 		text += fmt.Sprintf(", %d of %d files", f.files, max(f.files, f.totalFiles)) // files may have come since they were counted
 	}

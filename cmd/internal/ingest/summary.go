@@ -139,8 +139,16 @@ func (c *counts) print(w io.Writer, f *failures, ended bool) {
 	if !ended && c.open > 0 {
 		unfinished = fmt.Sprintf(" and %d not read to the end", c.open)
 	}
-	fmt.Fprintf(w, "%9d %s from %s%s in %.1f s (%.0f documents/s, %.1f MB/s)\n",
-		n, noun(n, "document"), count(total.read+total.unchanged, "file"), unfinished, seconds, float64(n)/seconds, float64(total.bytes)/1e6/seconds)
+	fmt.Fprintf(w, "%9d %s from %s%s in %.1f s (%s documents/s)\n",
+		n, noun(n, "document"), count(total.read+total.unchanged, "file"), unfinished, seconds, rate(float64(n)/seconds))
+}
+
+// rate writes a number per second: a slow one with a decimal, so that it is not 0.
+func rate(perSecond float64) string {
+	if perSecond < 10 {
+		return fmt.Sprintf("%.1f", perSecond)
+	}
+	return fmt.Sprintf("%.0f", perSecond)
 }
 
 const (
