@@ -51,7 +51,7 @@ const changeBytes = 96
 // logChange appends c to the log.
 func (rm *room) logChange(c Change) error { return rm.log.put(key64(c.Seq), encodeChange(c)) }
 
-// encodeChange encodes c; see docs/format/store.md for the layout. The slots of a change are
+// encodeChange encodes c; see store/FORMAT.md for the layout. The slots of a change are
 // consecutive.
 func encodeChange(c Change) []byte {
 	b := make([]byte, 0, 40+len(c.ID))

@@ -33,7 +33,7 @@ type head struct {
 	hasVector []bool // [len(Passages)]
 }
 
-// appendHead encodes h; see docs/format/store.md for the layout.
+// appendHead encodes h; see store/FORMAT.md for the layout.
 func appendHead(b []byte, h *head) []byte {
 	b = binary.LittleEndian.AppendUint64(b, h.Revision)
 	b = append(b, h.Hash[:]...)

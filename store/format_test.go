@@ -19,7 +19,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the goldens of this package")
 
-// TestLayout holds the encoders to the bytes of docs/format/store.md.
+// TestLayout holds the encoders to the bytes of store/FORMAT.md.
 func TestLayout(t *testing.T) {
 	h := head{Document: Document{ID: "a/b", Revision: 7, Hash: [32]byte{0xaa, 31: 0xbb}, Passages: []Passage{
 		{Slot: 258, Field: "body", Start: 1, End: 2}, {Slot: 259, Field: "title", Start: 0, End: 3}, {Slot: 260, Field: "body", Start: 4, End: 5}}},

@@ -195,7 +195,7 @@ func (s *Store) readIdentity(tx *bbolt.Tx) (id [16]byte, err error) {
 	return id, nil
 }
 
-// Versions of the layout in docs/format/store.md. A new file has the first; the version rises with
+// Versions of the layout in store/FORMAT.md. A new file has the first; the version rises with
 // the first record that an older program must not read.
 const (
 	firstFormat     = 1

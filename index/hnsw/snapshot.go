@@ -26,7 +26,7 @@ var (
 	ErrMismatch = errors.New("hnsw: snapshot does not fit")
 )
 
-// The byte-level format is described in docs/format/graph.md.
+// The byte-level format is described in index/hnsw/FORMAT.md.
 const (
 	snapshotMagic   = "SDHNSW\r\n"
 	trailerMagic    = "SDHNSWE\n"

@@ -43,5 +43,5 @@
 //     values stay in [Caches].
 //   - Terms longer than 128 bytes are cut.
 //
-// The files are described in docs/format/keyword.md.
+// The files are described in index/keyword/FORMAT.md.
 package keyword

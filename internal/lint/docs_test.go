@@ -177,12 +177,13 @@ func TestCommands(t *testing.T) {
 
 // document reports whether a file is one of the documents for users and contributors.
 func document(p string) bool {
-	return path.Ext(p) == ".md" && (path.Dir(p) == "." || strings.HasPrefix(p, "docs/") || strings.HasPrefix(p, "training/"))
+	return path.Base(p) == "FORMAT.md" || path.Ext(p) == ".md" && (path.Dir(p) == "." || strings.HasPrefix(p, "docs/") || strings.HasPrefix(p, "training/"))
 }
 
-// Limits on documents: words of README.md, lines of ARCHITECTURE.md.
+// Limits on documents: words of README.md and of all of docs/, lines of ARCHITECTURE.md.
 const (
 	maxReadmeWords       = 700
+	maxDocsWords         = 15000
 	maxArchitectureLines = 300
 )
 
@@ -230,9 +231,13 @@ func TestProse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	words := 0
 	for _, f := range files {
 		if !document(f.path) {
 			continue
+		}
+		if strings.HasPrefix(f.path, "docs/") {
+			words += len(strings.Fields(f.text))
 		}
 		for _, v := range append(proseFaults(f), jsonFaults(f)...) {
 			t.Error(v)
@@ -252,6 +257,9 @@ func TestProse(t *testing.T) {
 				t.Errorf("ARCHITECTURE.md has %d lines, the limit is %d", n, maxArchitectureLines)
 			}
 		}
+	}
+	if words > maxDocsWords {
+		t.Errorf("docs/ has %d words, the limit is %d: nobody reads more", words, maxDocsWords)
 	}
 }
 

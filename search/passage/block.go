@@ -129,7 +129,7 @@ func (b Block) wrong(text string, after int) (member string, value any, allowed 
 // boundary reports whether a character of text begins or ends at a byte.
 func boundary(text string, at int) bool { return at == len(text) || utf8.RuneStart(text[at]) }
 
-// Encode appends blocks of fields to b, by name, in a compact form; see docs/format/store.md.
+// Encode appends blocks of fields to b, by name, in a compact form; see store/FORMAT.md.
 func Encode(b []byte, blocks map[string][]Block) []byte {
 	names := make([]string, 0, len(blocks))
 	for name, list := range blocks {
