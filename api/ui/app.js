@@ -51,6 +51,7 @@ async function part(module, ...sheets) {
 /** The state has changed: into the URL, onto the controls, to the view. typed: by a key. push: worth a step back. */
 function changed({ typed = false, delay = 0, push = false } = {}) {
   clearTimeout(changed.later);
+  state.shown = 0; // another question begins with its first page
   if (typed && loaded[state.view] && shownView === state.view) {
     loaded[state.view].change({ typed, delay }); // first of all the question goes out; the rest has time while the server works
     changed.later = setTimeout(() => { writeURL(push); showState(); });
@@ -314,6 +315,6 @@ async function begin() {
   if (!ui.form.hidden) ui.q.focus({ preventScroll: true });
 }
 
-// The page as it stands in the file is painted before it comes to life.
+// The static page is painted before the scripts run.
 if (document.hidden) start();
 else requestAnimationFrame(() => setTimeout(start));

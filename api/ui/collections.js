@@ -9,7 +9,7 @@ import { Uploads } from './uploads.js';
 
 const firstName = 'docs'; // as the ingest command calls it
 const poll = 1500; // ms between two looks at tasks that run
-const kinds = { reembed: 'Building anew:', snapshot: 'Snapshot', rebuild: 'Rebuilding an index:' }; // of tasks, as the page calls them
+const kinds = { reembed: 'Re-embedding:', snapshot: 'Snapshot', rebuild: 'Rebuilding an index:' }; // of tasks, as the page calls them
 
 export class Collections {
   constructor(root, page) {
@@ -208,7 +208,7 @@ export class Collections {
       this.noted.add(key);
       const others = of.length === 1 ? '' : ` and ${(of.length - 1).toLocaleString('en')} more`;
       this.foreign.append(el('p', { class: 'note' }, `${of[0].path}${others} ${others ? 'look' : 'looks'} like ${language === 'standard' ? 'another language' : languageName(language)}, but ${collection} is searched by words as ${languageName(has)}: such words are found as they are written, not in their other forms. `,
-        'Drop these files into a collection of their own, or ', el('button', { type: 'button', class: 'link', onclick: () => this.settings(collection) }, `change the language of ${collection}`), `; “${languageName('standard')}” suits a mix.`));
+        'Put these files into a new collection, or ', el('button', { type: 'button', class: 'link', onclick: () => this.settings(collection) }, `change the language of ${collection}`), `; “${languageName('standard')}” suits a mix.`));
     }
   }
 

@@ -158,7 +158,7 @@ function found({ hits }) {
   return hits.length === 1 ? '1 hit in all' : `${hits.length} hits in all`;
 }
 
-/** How a hit stands on the other side. */
+/** The rank of a hit on the other side. */
 function moved(rank, other, name) {
   if (other === null) return null;
   if (other === 0) return el('span', { class: 'moved only', title: `Not among the first ${below} of ${name}` }, `not in ${name}`);

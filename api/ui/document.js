@@ -57,7 +57,7 @@ export class DocumentView extends View {
     card.fill();
     const title = titleOf(whole);
     document.title = `${title.text} – searchd`;
-    const trail = hit.passages?.[0]?.trail ?? [];
+    const trail = (hit.passages?.[0]?.trail ?? []).filter((t) => t !== title.text);
     this.root.replaceChildren(this.back(), el('article', { class: 'document', 'aria-label': title.text },
       el('header', null, el('h2', { id: 'documentTitle', tabindex: '-1', dir: 'auto' }, title.text), hit.explain && relevanceBar(hit.score, hit.explain)),
       trail.length > 0 && el('p', { class: 'crumb' }, trail.join(' › ')),

@@ -13,7 +13,7 @@ export class Facets {
     Object.assign(this, { root, on, ends: new Map() });
     this.values = el('div', { class: 'values' });
     this.ranges = el('div', { class: 'values' });
-    this.none = el('p', { class: 'quiet small' }, 'Nothing found has values that come often enough to narrow by.');
+    this.none = el('p', { class: 'quiet small' }, 'These results have no common values to filter by.');
     this.more = el('button', { type: 'button', class: 'link', onclick: () => on.widen() }, 'More fields');
     root.append(this.values, this.ranges, this.none, this.more);
   }

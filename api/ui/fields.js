@@ -4,7 +4,7 @@ import { equals } from './filter.js';
 import { textFields, titleFields } from './title.js';
 
 const looked = 100; // documents, a quarter each from the first to the last where there are more
-const reachable = 10000; // documents in the order of their arrival
+const reachable = 10000; // documents in the order in which they were written
 const longest = 256; // of a string that can be a value, in bytes
 const ofFiles = ['modified', 'path']; // what every file brings along
 

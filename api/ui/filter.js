@@ -84,20 +84,20 @@ function shifted(day, by) {
   return isNaN(time) ? '' : new Date(time).toISOString().slice(0, 10);
 }
 
-/** A value as it stands in a filter. */
+/** A value as a filter writes it. */
 export function literal(v) {
   if (typeof v === 'string') return `'${v.replaceAll("'", "''")}'`;
   return JSON.isRawJSON?.(v) ? v.rawJSON : String(v);
 }
 
-/** The text of what stands in a filter as a value. */
+/** The text of a value in a filter. */
 export function textOf(v) {
   return /^['"]/.test(v) ? v.slice(1, -1).replaceAll(v[0] + v[0], v[0]) : v;
 }
 
 const canonical = (v) => (v[0] === '"' ? literal(textOf(v)) : /^[tf]/i.test(v) ? v.toLowerCase() : v);
 
-/** A name of a field as it stands in a filter. None has a backquote. */
+/** A field name as a filter writes it. None has a backquote. */
 function written(field) {
   const bare = /^[A-Za-z_][\w.]*$/.test(field) && !/^(and|or|not|in|exists|true|false)$/i.test(field);
   return bare ? field : `\`${field}\``;

@@ -1,7 +1,7 @@
 // Attention as pictures: small ones for all heads of all layers, a large one for a head, with its tokens and values.
 import { computed, el, number } from './dom.js';
 
-/** The weights of one head: a byte b stands for (b/255)². */
+/** The weights of one head: a byte b means (b/255)². */
 export class Weights {
   constructor(base64) {
     this.bytes = Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));

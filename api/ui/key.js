@@ -28,7 +28,7 @@ function keep(key) {
 export function ask(reason) {
   return (asking ??= new Promise((resolve) => {
     const input = el('input', { id: 'apiKey', type: 'password', autocomplete: 'off', spellcheck: 'false', required: true });
-    const { dialog } = inDialog('keyTitle', 'The server asks for a key', el('p', { class: 'quiet' }, reason),
+    const { dialog } = inDialog('keyTitle', 'The server requires an API key', el('p', { class: 'quiet' }, reason),
       el('label', { for: 'apiKey' }, 'API key'), input, el('p', { class: 'quiet small' }, 'Kept for this tab, forgotten when it is closed.'),
       el('p', { class: 'row' }, el('button', { class: 'button primary', value: 'use' }, 'Use it'), el('button', { class: 'button', value: 'no', formnovalidate: true }, 'Not now')));
     dialog.classList.add('key');

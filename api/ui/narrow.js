@@ -191,11 +191,11 @@ export class Narrow {
     this.order.value = state.sort;
   }
 
-  /** A chip for each choice; values of which a document needs one alone stand together. */
+  /** A chip for each choice; values of which a document needs only one are joined by "or". */
   renderChosen(selected) {
     const at = [...this.chosen.querySelectorAll('button')].indexOf(document.activeElement);
-    const chip = (field, text, condition, next) => el('button', { type: 'button', class: 'chip', title: text, 'aria-label': `Search without ${condition}`, onclick: () => this.filter(next) },
-      el('span', { class: 'name' }, field), label(text), el('span', { class: 'cross', 'aria-hidden': 'true' }, '×'));
+    const chip = (field, text, condition, next) => el('button', { type: 'button', class: 'chip', title: `Search without ${condition}`, onclick: () => this.filter(next) },
+      el('span', { class: 'name' }, field), ' ', label(text), el('span', { class: 'cross', 'aria-hidden': 'true' }, '×'));
     this.chosen.replaceChildren(...selected.map((c) => el('li', null, c.end
       ? chip(c.field, `${c.end} ${c.at}`, c.condition, ended(state.filter, c.field, c.end, ''))
       : c.values.flatMap((v, i) => [i > 0 && el('span', { class: 'quiet small' }, 'or'), chip(c.field, textOf(v), hasOne(c.field, [v]), toggled(state.filter, c.field, v))]))));

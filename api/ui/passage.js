@@ -1,4 +1,4 @@
-// A passage of a hit: the window of its text that answers the query best, and within it the nearest sentence.
+// A passage of a hit: the part of its text that answers the query best, and within it the nearest sentence.
 import { el } from './dom.js';
 import { appendMarked, excerpt, splitByBytes } from './text.js';
 
@@ -20,7 +20,7 @@ export function nearestSentence(hit) {
 }
 
 /**
- * The text that stands for a hit's best passage in the index: the document's title is put in front of each passage before it is
+ * The text that the index has for the best passage of a hit: the document's title is put in front of each passage before it is
  * encoded, unless the collection says otherwise.
  */
 export function encodedText(hit, info) {

@@ -5,7 +5,7 @@ import { texts } from './fields.js';
 import { refuse } from './fusion.js';
 import { Card } from './hit.js';
 import { Narrow } from './narrow.js';
-import { address, documentAddress, state } from './state.js';
+import { address, documentAddress, state, writeURL } from './state.js';
 import { browses } from './text.js';
 import { textFields, titleFields, titleOf, untitled } from './title.js';
 import { trouble } from './trouble.js';
@@ -73,7 +73,7 @@ export class Results {
     else if (state.boosts.length && !browses(state.q)) q.boosts = state.boosts;
     if (state.exact) q.spelling = 'exact';
     else if (this.typing) q.unfinished = true;
-    return { ...q, ...relevance, limit: pageSize + spare, passages: 3, explain: !browses(state.q) || undefined, ...extra };
+    return { ...q, ...relevance, limit: Math.min(this.shown + spare, mostHits), passages: 3, explain: !browses(state.q) || undefined, ...extra };
   }
 
   /** The words that the answer is about: those typed, or what they were read as. */
@@ -99,7 +99,7 @@ export class Results {
       this.render();
       return;
     }
-    if (!this.answer || this.answer.asked.q !== state.q || this.answer.asked.c !== state.c) this.shown = pageSize;
+    this.shown = Math.min(Math.max(state.shown, pageSize), mostHits);
     const pause = typed && state.mode !== 'keyword' ? pauseDelay : delay;
     if (typed && state.mode === 'hybrid') this.ask({ preview: true });
     if (pause === 0) this.ask({ preview: false });
@@ -122,7 +122,7 @@ export class Results {
     try {
       const res = await this.search(asked.c, mine, preview);
       if (mine !== this.running) return;
-      if (!this.answer) await this.narrow.ready(); // what stands above the hits comes with the first of them
+      if (!this.answer) await this.narrow.ready(); // what is above the hits comes with the first of them
       if (mine !== this.running) return;
       const answer = { asked, res, preview };
       this.arrive(answer);
@@ -219,7 +219,7 @@ export class Results {
     if (base.res.hits.length < this.shown && !base.end) {
       ui.more.disabled = true;
       try {
-        const res = await api.search(state.c, this.query({ omit_fields: texts(this.page.info()), offset: base.res.hits.length }));
+        const res = await api.search(state.c, this.query({ omit_fields: texts(this.page.info()), offset: base.res.hits.length, limit: pageSize + spare }));
         if (this.answer !== base) return;
         const known = new Set(base.res.hits.map((h) => h.id));
         const added = res.hits.filter((h) => !known.has(h.id));
@@ -234,6 +234,8 @@ export class Results {
       }
     }
     this.render();
+    state.shown = this.shown;
+    writeURL(false);
     this.cards.get(base.res.hits[had]?.id)?.article.focus();
     if (state.mode !== 'keyword' && !browses(state.q)) this.sentences(base, had, this.running?.signal);
   }
@@ -522,7 +524,7 @@ function renderRespelled(words, exact) {
   ui.respelled.hidden = !words.length;
   ui.respelled.replaceChildren(
     ...words.flatMap((w, i) => [i ? ', “' : 'No document has “', w.word, '”: read as ', el('b', null, w.as)]),
-    '. ', el('button', { type: 'button', class: 'link', onclick: exact }, words.length > 1 ? 'Search for the words as they stand' : 'Search for it as it stands'));
+    '. ', el('button', { type: 'button', class: 'link', onclick: exact }, words.length > 1 ? 'Search for the exact words' : 'Search for the exact word'));
 }
 
 function renderTimings(res) {

@@ -42,7 +42,7 @@ export class Scatter {
     this.draw();
   }
 
-  /** Where a point stands on the canvas, in CSS pixels. */
+  /** The place of a point on the canvas, in CSS pixels. */
   at(p) {
     const { x0, x1, y0, y1 } = this.bounds, w = this.canvas.clientWidth, h = this.canvas.clientHeight;
     const scale = Math.min((w - 2 * margin) / (x1 - x0 || 1), (h - 2 * margin) / (y1 - y0 || 1)) * this.view.zoom;

@@ -41,8 +41,8 @@ class Settings {
     this.language = el('select', { class: 'select' }, languageOptions(language));
     this.looks = el('span', { class: 'looks' });
     const found = index.ef_search || !width ? 'found for the recall' : `found: ${width}`;
-    this.numbers = [['/index/target_recall', 'Recall aimed at', index.target_recall], ['/index/ef_search', 'Candidates, searching', index.ef_search, found],
-      ['/passages/max_tokens', 'Tokens of a passage', passages.max_tokens], ['/index/m', 'Links of a vector', index.m], ['/index/ef_construction', 'Candidates, linking', index.ef_construction]]
+    this.numbers = [['/index/target_recall', 'Target recall', index.target_recall], ['/index/ef_search', 'Beam width, searching', index.ef_search, found],
+      ['/passages/max_tokens', 'Tokens per passage', passages.max_tokens], ['/index/m', 'Links per vector', index.m], ['/index/ef_construction', 'Beam width, building', index.ef_construction]]
       .map(([at, label, value, placeholder]) => {
         const [, group, member] = at.split('/');
         return { at, label, input: el('input', { inputmode: 'decimal', placeholder: placeholder ?? `default: ${defaults[group][member]}`, autocomplete: 'off', value: value || null }) };
@@ -73,16 +73,16 @@ class Settings {
       const n = this.numbers.find((x) => x.at === pointer);
       return at(pointer, el('label', null, n.label, ' ', el('code', null, pointer.slice(1).replace('/', '.')), n.input));
     };
-    const anew = this.info.documents ? [el('h3', null, 'What builds the collection anew'),
-      el('p', { class: 'quiet small' }, 'A task does it; searches go on with what there is until it is done. Vectors stay where their texts do.')] : [];
+    const anew = this.info.documents ? [el('h3', null, 'Settings that need re-embedding'),
+      el('p', { class: 'quiet small' }, 'This happens in the background; searches use the old version until it is done. Unchanged passages keep their vectors.')] : [];
     return [
       at('/synonyms', el('label', null, 'Synonyms, a rule per line', this.synonyms)),
-      at('/fields', el('h3', null, 'Fields'), el('p', { class: 'quiet small' }, 'Those that are not named here are treated by what they hold: titles count 2, texts 1, other strings 0.5.'), this.fields,
+      at('/fields', el('h3', null, 'Fields'), el('p', { class: 'quiet small' }, 'Other fields are recognised by name and value: titles count 2, texts 1, other strings 0.5.'), this.fields,
         el('button', { type: 'button', class: 'link', onclick: () => { const row = this.row('', { type: 'text' }); this.fields.append(row); this.show(); row.querySelector('input').focus(); } }, 'Name a field')),
       el('div', { class: 'pairs' }, at('/index/quantize', el('label', null, 'Vectors in memory', this.quantize)), number('/index/target_recall'), number('/index/ef_search')),
       ...anew,
       el('div', { class: 'pairs' }, at('/language', el('label', null, 'Language', this.language), this.looks), number('/passages/max_tokens'), number('/index/m'), number('/index/ef_construction')),
-      at('/passages/no_title', el('label', { class: 'check' }, this.titled, ' The title stands in front of each passage')),
+      at('/passages/no_title', el('label', { class: 'check' }, this.titled, ' Put the title in front of each passage')),
     ];
   }
 
@@ -107,8 +107,8 @@ class Settings {
   leave(e) {
     if (JSON.stringify(this.read()) === this.was) return;
     e.preventDefault();
-    const { form, dialog } = ask('leaveTitle', 'Drop the changes?', el('p', null, `The settings of ${this.info.name} were changed here and not saved.`),
-      el('p', { class: 'row' }, el('button', { class: 'button', value: 'stay' }, 'Go on with them'), el('button', { class: 'button danger', value: 'drop' }, 'Drop them')));
+    const { form, dialog } = ask('leaveTitle', 'Discard the changes?', el('p', null, `The settings of ${this.info.name} were changed here and not saved.`),
+      el('p', { class: 'row' }, el('button', { class: 'button', value: 'stay' }, 'Keep editing'), el('button', { class: 'button danger', value: 'drop' }, 'Discard')));
     form.addEventListener('submit', (s) => { if (s.submitter.value === 'drop') this.dialog.close(); });
     dialog.addEventListener('keydown', (k) => { // a browser may close both where nothing was pressed between
       if (k.key !== 'Escape') return;
@@ -129,8 +129,8 @@ class Settings {
     this.faults = [];
     for (const row of this.fields.children) {
       const [field, type, weight] = ['name', 'type', 'weight'].map((n) => row.querySelector(`[data-name=${n}]`).value.trim());
-      if (Object.hasOwn(fields, field)) this.faults.push({ pointer: `/settings/fields/${field.replaceAll('~', '~0').replaceAll('/', '~1')}`, detail: 'is there twice; keep one of the two' });
-      if (!field && (weight || type !== 'text')) this.faults.push({ pointer: '/settings/fields', detail: 'A row has no name of a field.' });
+      if (Object.hasOwn(fields, field)) this.faults.push({ pointer: `/settings/fields/${field.replaceAll('~', '~0').replaceAll('/', '~1')}`, detail: 'is listed twice; keep one of them' });
+      if (!field && (weight || type !== 'text')) this.faults.push({ pointer: '/settings/fields', detail: 'A row has no field name.' });
       if (field) fields[field] = weight ? { type, weight: numeric(weight) } : { type };
     }
     const next = { synonyms: this.lines.map((l) => l.rule), fields, passages: {}, index: {} };
@@ -153,7 +153,7 @@ class Settings {
   show() {
     for (const row of this.fields.children) this.label(row);
     this.build = this.info.documents > 0 && (this.anew || Settings.indexed(this.read()) !== Settings.indexed(this.old));
-    this.save.textContent = this.build ? 'Save and build anew' : 'Save';
+    this.save.textContent = this.build ? 'Save and re-embed' : 'Save';
   }
 
   async send() {
@@ -168,7 +168,7 @@ class Settings {
     try {
       await (this.build ? api.reembed(this.info.name, next) : api.patchCollection(this.info.name, patch(this.old, next)));
       this.dialog.close();
-      toast(this.build ? `${this.info.name} is being built anew` : 'Saved');
+      toast(this.build ? `${this.info.name} is being re-embedded` : 'Saved');
       this.changed();
     } catch (err) {
       this.fail(err);

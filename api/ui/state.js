@@ -6,9 +6,9 @@ const modes = ['hybrid', 'semantic', 'keyword'];
 
 /**
  * view, c: collection, q, mode, alpha (null: the model's), filter, boosts (as in a search), exact (words as they are spelled), sort (a field with
- * :asc or :desc; empty for the relevance), narrow (whether values to narrow by are shown), and `own`: parameters of single views by name.
+ * :asc or :desc; empty for the relevance), narrow (whether values to narrow by are shown), shown (how many results; 0 for the first page), and `own`: parameters of single views by name.
  */
-export const state = { view: 'search', c: '', q: '', mode: 'hybrid', alpha: null, filter: '', boosts: [], exact: false, sort: '', narrow: false, own: {} };
+export const state = { view: 'search', c: '', q: '', mode: 'hybrid', alpha: null, filter: '', boosts: [], exact: false, sort: '', narrow: false, shown: 0, own: {} };
 
 const ownNames = ['doc', 'text', 'a', 'b', 'color', 'layer', 'head'];
 
@@ -18,7 +18,7 @@ export function setHome(name) {
   home = name;
 }
 
-/** A boost as it stands in the URL: weight, scale, origin and field, joined by commas. */
+/** A boost as the URL writes it: weight, scale, origin and field, joined by commas. */
 function parseBoost(text) {
   const [weight, scale, origin, ...field] = text.split(',');
   if (!Number(weight) || !scale || field.length === 0) return null;
@@ -38,6 +38,7 @@ export function readURL() {
   state.exact = p.get('spelling') === 'exact';
   state.sort = /.:(asc|desc)$/s.test(p.get('sort') || '') ? p.get('sort') : '';
   state.narrow = p.get('narrow') === 'open';
+  state.shown = /^[1-9]\d{1,3}$/.test(p.get('shown') ?? '') ? Number(p.get('shown')) : 0;
   state.c = p.get('c') || home;
   state.own = {};
   for (const name of ownNames) if (p.get(name) !== null) state.own[name] = p.get(name);
@@ -60,6 +61,7 @@ export function address(changes = {}) {
   if (s.exact) p.set('spelling', 'exact');
   if (s.sort) p.set('sort', s.sort);
   if (s.narrow) p.set('narrow', 'open');
+  if (s.shown) p.set('shown', s.shown);
   for (const name of ownNames) if (s.own[name] !== undefined && s.own[name] !== '') p.set(name, s.own[name]);
   return '?' + p;
 }

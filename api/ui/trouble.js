@@ -6,10 +6,10 @@ const look = 3000; // ms between two looks whether the server is ready again
 
 const busy = ['overloaded', 'rate_limited', 'too_many_writes', 'deadline_exceeded', 'canceled'];
 
-/** By the code of an answer: a title, and what stands in front of the server's own words. */
+/** By the code of an answer: a title, and a sentence in front of the message of the server. */
 const meanings = {
-  unreachable: ['The server does not answer', 'It may be starting again, or the network is away.'],
-  shutting_down: ['The server is ending', 'It may be starting again.'],
+  unreachable: ['The server does not answer', 'It may be restarting, or the network is down.'],
+  shutting_down: ['The server is stopping', 'It may be restarting.'],
 };
 
 /** What went wrong, with what to tell whoever runs the server, and a way to try again: by itself, where the server says that it is ready again. */
@@ -19,7 +19,7 @@ export function trouble(err, retry) {
   const facts = [err.code !== 'unreachable' && err.code, err.requestID && `request ${err.requestID}`].filter(Boolean).join(' · ');
   const again = forbidden ? async () => { if (await ask(err.message)) retry(); } : retry;
   const box = el('div', { class: 'blank failed', role: 'alert' }, el('h2', null, title), meaning && el('p', null, meaning),
-    err.code !== 'unreachable' && el('p', { class: meaning ? 'quiet small' : null }, err.message), meanings[err.code] && retry && el('p', null, 'It is asked again as soon as it is ready.'),
+    err.code !== 'unreachable' && el('p', { class: meaning ? 'quiet small' : null }, err.message), meanings[err.code] && retry && el('p', null, 'The page tries again as soon as it is ready.'),
     facts && el('p', { class: 'quiet small' }, facts), retry && el('button', { type: 'button', class: 'button', onclick: again }, forbidden ? 'Use another key' : 'Try again'));
   if (meanings[err.code] && retry) waitFor(box, retry);
   return box;

@@ -124,7 +124,7 @@ export class Upload {
     if (!type) {
       const better = savedAs[extension(this.file.name)];
       this.unknown = !better;
-      this.fail(better ? `This kind of file is not read here; save it as .${better}.` : 'This kind of file is not read here.');
+      this.fail(better ? `This kind of file is not read here; save it as .${better}.` : 'This file format is not supported.');
       return;
     }
     let file, form;

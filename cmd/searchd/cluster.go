@@ -32,7 +32,7 @@ type clusterFlags struct {
 }
 
 func (f *clusterFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.name, "cluster", "", "name of the cluster that this server is a node of (default none: the server stands alone)")
+	cmd.Flags().StringVar(&f.name, "cluster", "", "name of the cluster that this server is a node of (default none: a single server)")
 	cmd.Flags().StringVar(&f.node, "node-name", "", "name of the node (default made of --node-addr)")
 	cmd.Flags().StringVar(&f.addr, "node-addr", "", "HOST:PORT of this node, to which the other nodes connect")
 	cmd.Flags().StringSliceVar(&f.peers, "peers", nil, "--node-addr of all nodes, this one too; three or five (default none: a cluster of one node)")
@@ -59,13 +59,13 @@ func (f *clusterFlags) check(cmd *cobra.Command) error {
 }
 
 // open opens a data folder as a node of the cluster, for an engine with the options so, which are
-// those of a server that stands alone until then; without a cluster it does nothing.
+// those of a single server until then; without a cluster it does nothing.
 func (f *clusterFlags) open(ctx context.Context, data string, so *search.Options) (*cluster.Backend, error) {
 	if f.name == "" {
 		return nil, nil
 	}
 	if _, err := os.Stat(filepath.Join(data, "searchd.db")); err == nil {
-		return nil, fmt.Errorf("--data: %s is the data folder of a server that stands alone: give the node a folder of its own", data)
+		return nil, fmt.Errorf("--data: %s is the data folder of a single server: give the node a folder of its own", data)
 	}
 	if _, err := os.Stat(filepath.Join(data, "replicas")); err != nil {
 		if err := command.CheckDataFolder(data); err != nil {

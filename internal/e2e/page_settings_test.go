@@ -60,15 +60,15 @@ func TestPageSettings(t *testing.T) {
 	if got := eval[string](t, p, at("/fields")+".querySelector('[data-name=weight]').placeholder"); got != "default: 2" {
 		t.Errorf("a title weighs %q", got)
 	}
-	// A field that is there twice is said before anything is sent, and so is a row without a name.
+	// A field that is listed twice is reported before anything is sent, and so is a row without a name.
 	p.js(t, at("/fields")+".querySelector('.link:not([aria-label])').click()")
 	last := "[...document.querySelectorAll('.fieldrow')].at(-1)"
 	p.js(t, last+".querySelector('[data-name=name]').value = ' title'")
 	save("Save")
-	p.until(t, at("/fields")+".querySelector('.wrongs').innerText.startsWith('title: is there twice')")
+	p.until(t, at("/fields")+".querySelector('.wrongs').innerText.startsWith('title: is listed twice')")
 	p.js(t, last+".querySelector('[data-name=name]').value = ''; "+last+".querySelector('[data-name=type]').value = 'filter'")
 	save("Save")
-	p.until(t, at("/fields")+".querySelector('.wrongs').innerText === 'A row has no name of a field.'")
+	p.until(t, at("/fields")+".querySelector('.wrongs').innerText === 'A row has no field name.'")
 	p.js(t, last+".querySelector('.link').click()")
 	enter("/fields", "[data-name=weight]", "much")
 	enter("/index/ef_search", "input", "3")
@@ -98,11 +98,11 @@ func TestPageSettings(t *testing.T) {
 	opened()
 	enter("/fields", "[data-name=type]", "stored")
 	save("Save")
-	p.until(t, at("/fields")+".querySelector('.wrongs').innerText.includes('title type') && document.querySelector('.configuring .primary').textContent === 'Save and build anew'")
+	p.until(t, at("/fields")+".querySelector('.wrongs').innerText.includes('title type') && document.querySelector('.configuring .primary').textContent === 'Save and re-embed'")
 	p.expect(t, "400")
 	p.js(t, at("/fields")+".querySelector('[aria-label^=\"No entry\"]').click()")
 	enter("/language", "select", "de")
-	save("Save and build anew")
+	save("Save and re-embed")
 	p.until(t, "document.querySelector('.configuring') === null && document.querySelector('article.collection')?.innerText.includes('German')")
 	info, err = engine.Collection(t.Context(), "kitchen")
 	if s := info.Settings; err != nil || s.Language != "de" || s.Index.TargetRecall != 0.9 || len(s.Fields) != 0 || len(s.Synonyms) != 1 || s.Index.Quantize != "int8" {
@@ -111,7 +111,7 @@ func TestPageSettings(t *testing.T) {
 	opened()
 	p.until(t, at("/language")+".innerText.includes('look like English')")
 	p.js(t, at("/language")+".querySelector('.looks .link').click()")
-	if got := eval[string](t, p, at("/language")+".querySelector('select').value + ' ' + document.querySelector('.configuring .primary').textContent"); got != "en Save and build anew" {
+	if got := eval[string](t, p, at("/language")+".querySelector('select').value + ' ' + document.querySelector('.configuring .primary').textContent"); got != "en Save and re-embed" {
 		t.Errorf("the language taken: %s", got)
 	}
 	// Esc drops nothing that was changed without a question.

@@ -35,7 +35,7 @@ func TestPageSpelling(t *testing.T) {
 	p.do(t, chromedp.SendKeys(chromedp.CSS("#q"), "ballo"))
 	p.until(t, "document.querySelector('#results .snippet mark')?.textContent === 'balloon' && document.getElementById('respelled').hidden")
 	p.do(t, chromedp.SendKeys(chromedp.CSS("#q"), "oon"))
-	p.until(t, "document.getElementById('respelled').textContent === 'No document has “ballooon”: read as balloon. Search for it as it stands'")
+	p.until(t, "document.getElementById('respelled').textContent === 'No document has “ballooon”: read as balloon. Search for the exact word'")
 	p.until(t, "document.querySelector('#results .snippet mark')?.textContent === 'balloon'")
 	p.look(t, 390, 800, "light")
 	p.shoot(t, "spelling")

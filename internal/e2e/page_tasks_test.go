@@ -57,7 +57,7 @@ func TestPageTasks(t *testing.T) {
 	p := open(t, base)
 	p.do(t, chromedp.Navigate(base+"/?view=collections"))
 	row := "document.querySelector('[aria-label=Tasks] .upload')"
-	p.until(t, row+"?.innerText.includes('Building anew: kitchen') === true && "+row+".innerText.includes('running, ')")
+	p.until(t, row+"?.innerText.includes('Re-embedding: kitchen') === true && "+row+".innerText.includes('running, ')")
 	p.js(t, "window.asked = []; const old = window.fetch; window.fetch = (path, init) => { window.asked.push(path); return old(path, init); }")
 	first := eval[float64](t, p, row+".querySelector('progress').value")
 	p.until(t, row+".querySelector('progress').value > "+eval[string](t, p, "String("+row+".querySelector('progress').value)")) // it looks again by itself

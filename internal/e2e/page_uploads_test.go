@@ -75,7 +75,7 @@ func TestPageUploadTells(t *testing.T) {
 	p.drop(t, ".drop", dir, writeFile(t, "a.mp3", "ID3"), writeFile(t, "b.png", "PNG"), writeFile(t, "letter.doc", "\xd0\xcf"), writeFile(t, "umlaut.txt", "Gr\xfc\xdfe aus der K\xfcche."), writeFile(t, "rows.csv", "id,text\na,A fork.\nb,too,many\n"))
 	p.until(t, "document.querySelector('.uploaded').textContent === '6 files · 5 with faults · 2 created, 5 errors'")
 	rows := eval[string](t, p, "[...document.querySelectorAll('.upload .wrongs li')].map(e => (e.className && e.className + ': ') + e.textContent).sort().join('|')")
-	if want := "This kind of file is not read here.|This kind of file is not read here.|This kind of file is not read here; save it as .docx.|This kind of file is not read here; save it as .docx.|" +
+	if want := "This file format is not supported.|This file format is not supported.|This kind of file is not read here; save it as .docx.|This kind of file is not read here; save it as .docx.|" +
 		"line 3: row has 3 fields, the header has 2|remark: Note: not UTF-8; read as Windows-1252 (Latin-1); ingest --encoding names another"; rows != want {
 		t.Errorf("rows say %s", rows)
 	}
