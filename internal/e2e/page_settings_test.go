@@ -60,7 +60,7 @@ func TestPageSettings(t *testing.T) {
 	if got := eval[string](t, p, at("/fields")+".querySelector('[data-name=weight]').placeholder"); got != "default: 2" {
 		t.Errorf("a title weighs %q", got)
 	}
-	// A field that is listed twice is reported before anything is sent, and so is a row without a name.
+	// A field listed twice is reported before anything is sent, and so is a row without a name.
 	p.js(t, at("/fields")+".querySelector('.link:not([aria-label])').click()")
 	last := "[...document.querySelectorAll('.fieldrow')].at(-1)"
 	p.js(t, last+".querySelector('[data-name=name]').value = ' title'")
