@@ -2,8 +2,11 @@ package api
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"testing"
 
+	"example.com/searchd/search"
 	"example.com/searchd/search/cluster"
 )
 
@@ -19,4 +22,23 @@ func TestClusterStatus(t *testing.T) {
 		t.Errorf("status %+v", s)
 	}
 	newFixture(t, Options{}).do("GET", "/v1/cluster", "").want(422, nil)
+}
+
+// TestDrainNode drains a node and undoes it, and refuses to where there is no cluster.
+func TestDrainNode(t *testing.T) {
+	var got []string
+	drain := func(_ context.Context, node string, undo bool) error {
+		if got = append(got, fmt.Sprint(node, " ", undo)); node == "n9" {
+			return fmt.Errorf("%w: node %q: allowed: n1", search.ErrInvalid, node)
+		}
+		return nil
+	}
+	f := newFixture(t, Options{ClusterDrain: drain})
+	f.do("PUT", "/v1/cluster/nodes/n1/drain", "").want(204, nil)
+	f.do("DELETE", "/v1/cluster/nodes/n1/drain", "").want(204, nil)
+	f.do("PUT", "/v1/cluster/nodes/n9/drain", "").want(400, nil)
+	if want := []string{"n1 false", "n1 true", "n9 false"}; !slices.Equal(got, want) {
+		t.Errorf("calls %q, want %q", got, want)
+	}
+	newFixture(t, Options{}).do("PUT", "/v1/cluster/nodes/n1/drain", "").want(422, nil)
 }

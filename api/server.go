@@ -36,6 +36,7 @@ type Options struct {
 	AllowedHosts []string              // names that a Host header may hold besides those of loopback; with names given, or when bound to loopback, others get 403
 
 	ClusterStatus func(ctx context.Context) any // describes the cluster that the server is a node of; default: it stands alone
+	ClusterDrain  func(ctx context.Context, node string, undo bool) error
 
 	PDF func(ctx context.Context, b []byte) (extract.PDFText, error) // reads a PDF, see package extract/pdf; default: imports take none
 

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"net/http"
+	"net/url"
 )
 
 // Cluster is a cluster as the node that was asked sees it.
@@ -17,7 +18,7 @@ type Cluster struct {
 // ClusterNode is a node of a cluster.
 type ClusterNode struct {
 	Name    string `json:"name"`
-	State   string `json:"state"`   // up, silent, gone, away
+	State   string `json:"state"`   // up, silent, gone, away, drained
 	Serving int    `json:"serving"` // partitions that it serves
 }
 
@@ -37,4 +38,14 @@ type ClusterPartition struct {
 func (c *Client) ClusterStatus(ctx context.Context) (*Cluster, error) {
 	out := &Cluster{}
 	return out, c.do(ctx, call{method: http.MethodGet, path: "/v1/cluster"}, out)
+}
+
+// DrainNode moves the partitions of a node to others, or with undo lets it have some again. It
+// returns when that is decided: the node has none left when its Serving is 0.
+func (c *Client) DrainNode(ctx context.Context, node string, undo bool) error {
+	method := http.MethodPut
+	if undo {
+		method = http.MethodDelete
+	}
+	return c.do(ctx, call{method: method, path: "/v1/cluster/nodes/" + url.PathEscape(node) + "/drain"}, nil)
 }

@@ -85,8 +85,8 @@ func (f *clusterFlags) open(ctx context.Context, data string, so *search.Options
 }
 
 func newClusterCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "cluster", Short: "Show the nodes and partitions of a cluster"}
-	cmd.AddCommand(newClusterStatusCommand())
+	cmd := &cobra.Command{Use: "cluster", Short: "Show and drain the nodes of a cluster"}
+	cmd.AddCommand(newClusterStatusCommand(), newClusterDrainCommand())
 	return cmd
 }
 

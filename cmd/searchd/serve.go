@@ -258,6 +258,7 @@ func (f *serveFlags) serveFolder(ctx context.Context, addr net.Addr, front *api.
 	}
 	if node != nil {
 		o.ClusterStatus = func(ctx context.Context) any { return node.Status(ctx) }
+		o.ClusterDrain = node.Drain
 		node.OnChange(func() {
 			if err := o.Keys.Refresh(); err != nil {
 				o.Logger.Error("reading the API keys that other nodes have changed", "error", err)

@@ -294,7 +294,7 @@ func (n *Backend) Backup(context.Context, io.Writer) (int64, error) {
 // NodeStatus is a node as another sees it.
 type NodeStatus struct {
 	Name    string `json:"name"`
-	State   string `json:"state"`   // up, silent, gone, away
+	State   string `json:"state"`   // up, silent, gone, away, drained
 	Serving int    `json:"serving"` // replicas
 }
 
@@ -332,6 +332,8 @@ func (n *Backend) Status(ctx context.Context) (out Status) {
 		switch {
 		case r.Away:
 			s.State = "away"
+		case r.Drained && !silent:
+			s.State = "drained"
 		case silent && n.gone(name):
 			s.State = "gone"
 		case silent:

@@ -35,6 +35,8 @@ type nodeRecord struct {
 	Name string
 	Away bool // it is gone, and others have taken over its partitions
 
+	Drained bool `json:",omitempty"` // others are to take over its partitions
+
 	revision uint64 // of the bucket
 }
 
@@ -132,7 +134,7 @@ func (n *Backend) join(ctx context.Context) error {
 // enter writes the node's record.
 func (n *Backend) enter(ctx context.Context) error {
 	return n.retry(ctx, "entering the cluster", func(ctx context.Context) error {
-		return n.changeNode(ctx, n.name, func(r *nodeRecord) { r.Away = false })
+		return n.changeNode(ctx, n.name, func(r *nodeRecord) { r.Away, r.Drained = false, false })
 	})
 }
 
@@ -323,20 +325,28 @@ func (n *Backend) hosts(c *collection, p int) bool {
 	return slices.Contains(n.placed(c, p), n.name)
 }
 
-// placed returns the nodes that should have a replica of a partition: those with the highest
-// hashes together with it (rendezvous hashing), so that few move when nodes come and go.
+// placed returns the nodes that should have a replica of a partition.
 func (n *Backend) placed(c *collection, p int) []string {
+	var names []string
+	for name, r := range n.nodes() {
+		if !r.Away && !r.Drained {
+			names = append(names, name)
+		}
+	}
+	return n.placedAmong(c.ID, p, names...)
+}
+
+// placedAmong returns the nodes of some that should have a replica of a partition: those with the
+// highest hashes together with it (rendezvous hashing), so that few move when nodes come and go.
+func (n *Backend) placedAmong(id string, p int, names ...string) []string {
 	type candidate struct {
 		name string
 		hash uint64
 	}
 	var list []candidate
-	for name, r := range n.nodes() {
-		if r.Away {
-			continue
-		}
+	for _, name := range names {
 		h := fnv.New64a()
-		fmt.Fprintf(h, "%s/%d/%s", c.ID, p, name)
+		fmt.Fprintf(h, "%s/%d/%s", id, p, name)
 		list = append(list, candidate{name, mix(h.Sum64())})
 	}
 	slices.SortFunc(list, func(a, b candidate) int { return cmp.Or(cmp.Compare(b.hash, a.hash), cmp.Compare(a.name, b.name)) })

@@ -32,7 +32,7 @@ func (n *Backend) reconcile(ctx context.Context) {
 	revision, complete := n.catalogue.mu.revision, n.catalogue.mu.complete
 	collections, replicas := maps.Clone(n.catalogue.mu.collections), maps.Clone(n.catalogue.mu.replicas)
 	n.catalogue.mu.Unlock()
-	wanted := map[string]bool{}
+	wanted, left := map[string]bool{}, n.left(ctx)
 	whole := true
 	for _, c := range collections {
 		for p := range c.Partitions {
@@ -41,7 +41,7 @@ func (n *Backend) reconcile(ctx context.Context) {
 			if n.log(c.ID, p).Lost != "" {
 				n.startRepair(c.ID, p)
 			}
-			if r == nil && !n.hosts(c, p) {
+			if r == nil && !n.hosts(c, p) && !left[name] || r != nil && n.surplus(c, p) {
 				continue
 			}
 			wanted[name] = true
@@ -67,6 +67,23 @@ func (n *Backend) reconcile(ctx context.Context) {
 		n.catalogue.mu.Unlock()
 		n.members.wake()
 	}
+}
+
+// left returns the replicas that are left from when the node was last open. They serve until those
+// that should have replaced them do.
+func (n *Backend) left(ctx context.Context) map[string]bool {
+	out := map[string]bool{}
+	if n.swept {
+		return out
+	}
+	list, err := n.local.Collections(ctx)
+	if err != nil {
+		return out
+	}
+	for _, c := range list {
+		out[c.Name] = true
+	}
+	return out
 }
 
 // sweep removes what is left of replicas that are not wanted any more since the node was last open.
