@@ -94,6 +94,30 @@ func (c *three) stop(i int) {
 	c.nodes[i] = nil
 }
 
+// current waits until all servers have all that is in the logs and the catalogue.
+func (c *three) current(i int) {
+	c.t.Helper()
+	until(c.t, patience, func() error {
+		list := c.nodes[i].js.ListStreams(c.t.Context())
+		streams := 0
+		for info := range list.Info() {
+			streams++
+			if info.Cluster == nil || info.Cluster.Leader == "" || len(info.Cluster.Replicas) != len(c.nodes)-1 {
+				return fmt.Errorf("stream %s: %+v", info.Config.Name, info.Cluster)
+			}
+			for _, r := range info.Cluster.Replicas {
+				if !r.Current || r.Offline {
+					return fmt.Errorf("stream %s: %+v", info.Config.Name, r)
+				}
+			}
+		}
+		if list.Err() == nil && streams == 0 {
+			return errors.New("no streams")
+		}
+		return list.Err()
+	})
+}
+
 // create makes the collection docs through a node.
 func (c *three) create(i int) {
 	c.t.Helper()
@@ -213,6 +237,7 @@ func TestThreeNodes(t *testing.T) {
 		return nil
 	}))
 	found(1)
+	c.current(1) // before that, a majority of the logs needs node 0
 	c.stop(0)
 	write(1)
 	found(1)
