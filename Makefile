@@ -93,11 +93,11 @@ ROOMS = $$(ls -d */ | tr -d / | paste -sd'|' -)
 module:
 	@case "$(origin PATH) $(PATH)" in "command line "*[!a-zA-Z0-9./_~-]*) echo "PATH=$(PATH): letters, digits and ./_~- only"; exit 2 ;; \
 	  "command line "*.*/* | "command line "*.*) ;; *) echo "name the path, with a dot: make module PATH=example.com/me/searchd"; exit 2 ;; esac; \
-	PATH=$$(command -p getconf PATH); set -eu; old=$$(sed -n 's/^module //p' go.mod); \
+	PATH=$$(command -p getconf PATH):/usr/local/go/bin:/usr/local/bin:/opt/homebrew/bin; set -eu; old=$$(sed -n 's/^module //p' go.mod); \
 	git ls-files '*.go' '*go.mod' Makefile | xargs sed -i.old -E \
 	  -e "s#([\"=])$$old/($(ROOMS))([/\"=])#\1$(PATH)/\2\3#g" -e "s#^module $$old(/|\$$)#module $(PATH)\1#" -e "s#^([[:space:]]*(const )?module += \")$$old\"#\1$(PATH)\"#"; \
 	git ls-files '*.go' '*go.mod' Makefile | sed 's/$$/.old/' | xargs rm -f; \
-	gofmt -w $$(git ls-files '*.go'); \
+	if command -v gofmt >/dev/null; then gofmt -w $$(git ls-files '*.go'); else echo "sort the imports with: gofmt -w ."; fi; \
 	echo "the module is $(PATH); run go build ./... and make lint"
 
 # Builds archives, packages, images, SBOMs and checksums of this commit into dist/; see packaging/release.sh.
