@@ -53,7 +53,7 @@ func (r *mailReader) attachment(name, kind string, body io.Reader) error {
 	if listed && len(r.files) < maxAttachments {
 		r.files = append(r.files, name)
 	}
-	if !listed && extensions[kind] == "" {
+	if !listed && extensions[kind] == "" && kind != "" && kind != "application/octet-stream" { // such as a picture of the text
 		return nil
 	}
 	if r.read++; r.read > maxAttachments {

@@ -64,6 +64,13 @@ func TestMSG(t *testing.T) {
 		{"strings of a code page", oleOf(t, "__properties_version1.0", fixedProperties(32, msgCodePage, 1251), "__substg1.0_0037001E", "\xcf\xf0", "__substg1.0_1000001E", "\xe4\xe0"), "a.msg Пр да"},
 		{"RTF", oleOf(t, join(head, bytesOf("", msgRTF, packed))...), "a.msg Grüße Packed text" + from + " Ann 2023-01-02T09:00:00Z"},
 		{"attachments", oleOf(t, join(head, text("", msgBody, "Body"), file, inner)...), "a.msg!/b.txt attached text attached text a.msg; a.msg!/deep.csv#1 a.msg; a.msg Grüße Body\n\nInner\n\nFrom: Bob\nDate: 2023-01-02T09:00:00Z\n\ninner body" + from + " Ann 2023-01-02T09:00:00Z [b.txt deep.csv] [a.msg!/b.txt a.msg!/deep.csv#1]"},
+		{"a code page of UTF-8", oleOf(t, "__properties_version1.0", fixedProperties(32, msgCodePage, 65001), "__substg1.0_0037001E", "Grüße", "__substg1.0_1000001E", "schön"), "a.msg Grüße schön"},
+		{"HTML as a string", oleOf(t, join(head, text("", msgHTML, "<p>One</p><p>two</p>"))...), "a.msg Grüße One\n\ntwo" + from + " Ann 2023-01-02T09:00:00Z"},
+		{"a text beside HTML", oleOf(t, join(head, text("", msgBody, "the text"), bytesOf("", msgHTML, "<p>the text</p>"))...), "a.msg Grüße the text" + from + " Ann 2023-01-02T09:00:00Z"},
+		{"no body", oleOf(t, head...), "a.msg Grüße " + from + " Ann 2023-01-02T09:00:00Z"},
+		{"no subject", oleOf(t, join([]string{"__properties_version1.0", fixedProperties(32)}, text("", msgBody, "Body"))...), "a.msg Body Body"},
+		{"a file without a name", oleOf(t, join(head, text("", msgBody, "Body"), bytesOf("__attach_version1.0_#00000000/", msgData, "attached text"))...), "a.msg!/attachment attached text attached text a.msg; a.msg Grüße Body" + from + " Ann 2023-01-02T09:00:00Z [a.msg!/attachment]"},
+		{"an unknown file attached", oleOf(t, join(head, text("", msgBody, "Body"), text("__attach_version1.0_#00000000/", msgLongName, "b.xyz"), bytesOf("__attach_version1.0_#00000000/", msgData, "\x00\x01\x02\xff"))...), "a.msg Grüße Body" + from + " Ann 2023-01-02T09:00:00Z [b.xyz]"},
 		{"no message", oleOf(t, "Workbook", "x"), "a.msg: not a message of Outlook: it has no properties"},
 		{"no compound file", []byte("words"), "a.msg: not a message of Outlook: damaged compound file"},
 	} {
