@@ -265,7 +265,7 @@ type RerankExplain struct {
 }
 
 // KeywordExplain is the result of keyword search: its rank (0 where the score was filled in), BM25,
-// what BM25 cannot exceed for this query, and BM25 in [0,1].
+// what BM25 cannot exceed for this query, and its share of that to the power of 1.3.
 type KeywordExplain struct {
 	Rank    int           `json:"rank"`
 	Score   float64       `json:"score"`

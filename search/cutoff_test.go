@@ -70,6 +70,15 @@ func TestCutoff(t *testing.T) {
 			}
 		}
 	})
+	t.Run("gibberish has no match", func(t *testing.T) {
+		for _, mode := range []search.Mode{search.Hybrid, search.Semantic} {
+			for _, text := range []string{"asdf ghjkl", "zxcvb mnbvq", "qwertz uiopü", "12345 67890", "lorem ipsum dolor sit amet"} {
+				if r := find(search.Query{Q: text, Mode: mode, Cutoff: search.CutoffAuto}); len(r.Hits) != 0 {
+					t.Errorf("%s, %s: %d hits, the first is %s with %.3f", mode, text, len(r.Hits), r.Hits[0].ID, r.Hits[0].Score)
+				}
+			}
+		}
+	})
 	t.Run("all words are a match", func(t *testing.T) {
 		for _, text := range []string{"a", "time", "water and time", "the"} {
 			words := find(search.Query{Q: text, Mode: search.Keyword, Operator: "and", Limit: new(100)})

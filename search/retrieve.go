@@ -149,7 +149,7 @@ func (s *search) nearest(ctx context.Context) ([]backend.PassageMatch, error) {
 	}
 	least := math.Inf(1) // documents of a larger cosine are found beyond the window, too
 	if s.allMatches() {
-		least = s.scorer().CosineOf(autoCutoff)
+		least = s.scorer().CosineOf(s.autoCutoff())
 	}
 	for k := s.firstPassages(); ; k *= 2 {
 		have, err := s.engine.backend.RetrieveVectors(ctx, backend.VectorsRequest{Collection: s.collection, Vector: s.vector, Limit: k, Selection: s.selection})

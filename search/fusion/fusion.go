@@ -28,12 +28,21 @@ const rrfK = 60
 // The log-odds of relevance are Scale times the evidence plus the prior: of so many documents one
 // is relevant. The prior stops at maxPrior documents, since larger collections have more relevant
 // ones, and begins at minPrior, below which nothing was measured. Fitted to the first results of
-// six retrieval sets and random parts of them with 55, 150 and 600 documents.
+// six retrieval sets and random parts of them with 55, 150 and 600 documents, the scale of hybrid
+// search to those of twelve sets with three models.
 const (
-	scaleHybrid   = 11
+	scaleHybrid   = 12
 	scaleSemantic = 8 // likeness is the only evidence
 	minPrior      = 50
 	maxPrior      = 150
+)
+
+const (
+	// vectorShare is what the evidence of the cosines counts in that of the words.
+	vectorShare = 0.4
+	// coverage is the power of the share of the BM25 ceiling by which BM25 is damped: a document
+	// that has a few of the query's words often has them by chance.
+	coverage = 0.3
 )
 
 // Retrieved is the score of a document by one retriever.
@@ -62,14 +71,14 @@ type Scorer struct {
 // Score returns the score of a document and sets its norms.
 //
 // Relative: the probability of relevance of the evidence alpha·vector' + (1-alpha)·words', where
-// words' is the share of the query's BM25 ceiling and vector' the position of the similarity
-// between that of unrelated texts and 1. Neither depends on the other results.
+// words' is a power of the share of the query's BM25 ceiling and vector' the position of the
+// similarity between that of unrelated texts and 1. Neither depends on the other results.
 //
 // RRF: alpha/(60+rank) + (1-alpha)/(60+rank), doubled, so that alpha 0.5 gives the published form;
 // a document that a retriever did not find gets nothing from it.
 func (s Scorer) Score(words, vector *Retrieved) float64 {
 	if words.Norm = 0; s.Ceiling > 0 {
-		words.Norm = min(1, words.Score/s.Ceiling)
+		words.Norm = math.Pow(min(1, words.Score/s.Ceiling), 1+coverage)
 	}
 	if vector.Norm = 0; vector.Known {
 		vector.Norm = s.Likeness(s.Similarity(*vector))
@@ -135,15 +144,6 @@ func reciprocal(rank int) float64 {
 	return 1 / float64(rrfK+rank)
 }
 
-// trust returns the factors of both kinds of evidence, by the number of terms of the query: the
-// vector of a word or two is uncertain, and the words of a long query are not independent. Both are
-// about 1 for five to ten terms. Measured on eleven retrieval sets with two models; other shapes
-// are within .003.
-func trust(terms int) (vector, words float64) {
-	n := float64(max(1, terms))
-	return 1.2 * n / (n + 2), 1 / (1 + n/20)
-}
-
 // Query is what the weight of vector search follows from.
 type Query struct {
 	Best            float64 // the largest cosine
@@ -155,17 +155,17 @@ type Query struct {
 //
 // BM25 is a log-odds. A cosine becomes one when it is standardised, z = (cosine - mean) / deviation
 // over the collection: of two normal distributions whose means are d deviations apart, z is d·z +
-// const of evidence. The query's own best passage estimates d. So the evidence for a document is
-// BM25 + d·(cosine - mean)/deviation, each times its [trust]. One unit of each norm is then worth
-// the ceiling for the words and d·(1 - floor)/deviation for the cosine, and the weight is the
-// second one's share of both.
+// const of evidence. The query's own best passage estimates d. The words of a query are not
+// independent, and BM25 by chance grows with the root of their number. So the evidence for a
+// document is BM25 / √terms, times a power of its share of the ceiling, plus a share of d·z. One
+// unit of each norm is then worth ceiling / √terms for the words and a share of
+// d·(1 - floor)/deviation for the cosine, and the weight is the second one's share of both.
 func (s Scorer) Weight(q Query) float64 {
 	if !(q.Deviation > 0) {
 		return 0.5
 	}
-	ofVector, ofWords := trust(q.Terms)
 	d := max(0, (q.Best-q.Mean)/q.Deviation)
-	vector, words := ofVector*d*(1-s.Floor)/q.Deviation, ofWords*s.Ceiling
+	vector, words := vectorShare*d*(1-s.Floor)/q.Deviation, s.Ceiling/math.Sqrt(float64(max(1, q.Terms)))
 	if !(vector+words > 0) {
 		return 0.5
 	}

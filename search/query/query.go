@@ -97,8 +97,8 @@ const (
 // It applies before sorting, facets and totals. In JSON a number may be a number or a string.
 //
 // "auto" cuts documents whose probability of relevance, as the score of a hybrid or semantic search
-// before the comparison token by token, is below 0.07. It cuts no match of a keyword search, nor
-// in a hybrid search a document that contains all words of the query.
+// before the comparison token by token, is below 0.06 or 0.1. It cuts no match of a keyword search,
+// nor in a hybrid search a document that contains all words of the query.
 type Cutoff string
 
 // Cutoffs. The empty Cutoff is CutoffNone.

@@ -100,7 +100,7 @@ type KeywordExplain struct {
 	Rank    int           `json:"rank"`    // from 1; 0 if keyword search did not rank the document and its score was computed afterwards
 	Score   float64       `json:"score"`   // BM25
 	Ceiling float64       `json:"ceiling"` // a BM25 that no document can exceed for this query
-	Norm    float64       `json:"norm"`    // in [0,1], see fusion
+	Norm    float64       `json:"norm"`    // share of the ceiling, to the power of 1.3
 	Terms   []TermExplain `json:"terms"`
 }
 
