@@ -66,6 +66,7 @@ var failures = []failure{
 	{search.ErrConflict, 412, "revision_conflict", "Revision is not the expected one", ""},
 	{search.ErrInvalid, 400, "invalid_request", "Invalid request", ""},
 	{search.ErrUnsupported, 422, "not_supported", "Not supported by this server", ""},
+	{search.ErrEmbedder, 502, "embedder_failed", "The collection's embedder did not encode a text", ""},
 	{search.ErrBusy, 503, "overloaded", "Too many requests at once", "1"},
 	{search.ErrDamaged, 503, "collection_damaged", "Collection is damaged", ""},
 	{search.ErrUnavailable, 503, "unavailable", "Part of the cluster is unavailable", "1"},

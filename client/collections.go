@@ -20,8 +20,15 @@ type Settings struct {
 
 // Embedder says where the vectors of a collection come from.
 type Embedder struct {
-	Source    string `json:"source"`              // given: they come with the documents and the queries
-	Dimension int    `json:"dimension,omitempty"` // components of each vector
+	Source         string  `json:"source"`              // given: they come with the documents and the queries; openai, ollama, tei, cohere: from a server
+	Dimension      int     `json:"dimension,omitempty"` // components of each vector
+	URL            string  `json:"url,omitempty"`       // of the server
+	Model          string  `json:"model,omitempty"`
+	KeyEnv         string  `json:"key_env,omitempty"` // environment variable of searchd that has the key
+	QueryPrompt    string  `json:"query_prompt,omitempty"`
+	DocumentPrompt string  `json:"document_prompt,omitempty"`
+	Batch          int     `json:"batch,omitempty"`      // texts of a request
+	RateLimit      float64 `json:"rate_limit,omitempty"` // requests per second
 }
 
 // Rule changes what the queries find whose words it names.

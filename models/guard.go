@@ -74,6 +74,13 @@ func (g guard) check(a netip.Addr) error {
 	return fmt.Errorf("%w: the address %s is private, link-local or reserved", ErrRefused, a)
 }
 
+// GuardedTransport returns a transport for requests to u that connects to no private, link-local
+// or reserved address whatever a name server answers. With trusted, an operator has named the host:
+// its address may be private, or loopback where u says so.
+func GuardedTransport(u *url.URL, trusted bool) *http.Transport {
+	return guard{loopback: trusted && isLoopback(u.Hostname()), private: trusted}.transport(u)
+}
+
 // control is called by the dialer with each address that it is about to connect to.
 func (g guard) control(_, address string, _ syscall.RawConn) error {
 	ap, err := netip.ParseAddrPort(address)

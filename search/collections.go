@@ -17,6 +17,7 @@ import (
 	"example.com/searchd/search/catalog"
 	"example.com/searchd/search/fault"
 	"example.com/searchd/search/inference"
+	"example.com/searchd/search/inference/remote"
 	"example.com/searchd/search/settings"
 )
 
@@ -45,6 +46,9 @@ func (e *Engine) CreateCollection(ctx context.Context, name string, s Settings) 
 func (e *Engine) modelOf(s Settings) ModelInfo {
 	if s.GivenVectors() {
 		return inference.GivenModel(s.Embedder.Dimension)
+	}
+	if c := s.RemoteEmbedder(); c != nil {
+		return remote.ModelOf(*c)
 	}
 	return e.inference.Model()
 }

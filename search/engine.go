@@ -107,6 +107,7 @@ func OpenContext(ctx context.Context, dir string, o Options) (*Engine, error) {
 	if e.encodings, err = inference.NewRegistry(embedder, source, inference.PrecisionOf(embedder), load); err != nil {
 		return nil, err
 	}
+	e.encodings.OpenRemote = openRemote
 	e.inference = inference.NewService(e.encodings.Own, o.Reranker, o.Sparse)
 	if e.encodings.Folder = e.backend == nil; e.encodings.Folder {
 		bo := embedded.Options{Notice: o.Notice, Alarm: o.Alarm, MustExist: o.MustExist}

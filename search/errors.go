@@ -44,6 +44,9 @@ type DamagedError = backend.DamagedError
 // [ErrInvalid].
 type FieldError = fault.FieldError
 
+// ErrEmbedder is matched by the errors of remote embedders.
+var ErrEmbedder = fault.ErrEmbedder
+
 // DocumentError says which value of a document is wrong, and what is allowed. It matches
 // [ErrInvalid].
 type DocumentError = fault.DocumentError

@@ -3,15 +3,18 @@ package search
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 
 	"example.com/searchd/search/backend"
+	"example.com/searchd/search/embedder"
 	"example.com/searchd/search/fault"
 	"example.com/searchd/search/given"
+	"example.com/searchd/search/inference"
+	"example.com/searchd/search/inference/remote"
 	"example.com/searchd/search/mapping"
 	"example.com/searchd/search/passage"
-	"example.com/searchd/search/settings"
 )
 
 // cutGiven sets the passages of a document whose vectors are given: what each vector stands for.
@@ -182,23 +185,42 @@ func (p *plan) checkVector(dimension int) {
 	}
 }
 
-// checkGiven returns the embedder of the next generation where its vectors are given. They cannot
-// be made of texts, so they must be there, or there are no documents.
-func (o *ReembedOptions) checkGiven(c backend.Collection, r record) (*settings.Embedder, error) {
+// openRemote opens the embedder of a config as [inference.Made] has it.
+func openRemote(config string) (inference.Embedder, error) {
+	var c embedder.Config
+	if err := json.Unmarshal([]byte(config), &c); err != nil {
+		return nil, err
+	}
+	return remote.New(c)
+}
+
+// elsewhere returns how the next generation's vectors are made where a model of this server does
+// not make them; nil: it does. Vectors that are given cannot be made of texts, so they must be
+// there, or there are no documents.
+func (o *ReembedOptions) elsewhere(c backend.Collection, r record) (*inference.Made, error) {
 	if o.Settings == nil {
-		if r.Settings.GivenVectors() {
-			return nil, fault.Field("settings", mapping.Phrase("none"), "settings without embedder, to have a model encode the documents: the vectors of this collection are given")
+		if r.Settings.Embedder != nil {
+			return nil, fault.Field("settings", mapping.Phrase("none"), "settings, without embedder to have a model of this server encode the documents: the vectors of this collection come from elsewhere")
 		}
 		return nil, nil
 	}
-	next := o.Settings.Embedder
-	switch {
-	case !o.Settings.GivenVectors():
+	next, was := o.Settings.Embedder, r.Settings.Embedder
+	if next == nil {
 		return nil, nil
+	}
+	made := record{Settings: *o.Settings, Model: remote.ModelOf(*next)}
+	if o.Settings.GivenVectors() {
+		made.Model = inference.GivenModel(next.Dimension)
+	}
+	if err := o.Settings.Validate(made.Model.MaxTokens); err != nil {
+		return nil, err
+	}
+	switch {
 	case o.Model != "" || o.Precision != "":
-		return nil, fault.Field("model", cmp.Or(o.Model, o.Precision), "left out: the vectors of these settings are given")
-	case c.Documents > 0 && (!r.Settings.GivenVectors() || r.Settings.Embedder.Dimension != next.Dimension):
+		return nil, fault.Field("model", cmp.Or(o.Model, o.Precision), "left out: the vectors of these settings come from elsewhere")
+	case o.Settings.GivenVectors() && c.Documents > 0 && (was == nil || *was != *next):
 		return nil, fault.Field("settings.embedder", mapping.Phrase(fmt.Sprintf("%s, %d", next.Source, next.Dimension)), fmt.Sprintf("as it is: the %d stored documents have no such vectors; make a new collection and import them with their vectors", c.Documents))
 	}
-	return next, nil
+	m := made.made()
+	return &m, nil
 }

@@ -79,6 +79,10 @@ func readRecord(c backend.Config) (record, error) {
 
 // made says how the vectors of the collection were made.
 func (r record) made() inference.Made {
+	if r.Settings.RemoteEmbedder() != nil {
+		config, _ := json.Marshal(r.Settings.Embedder) // numbers and strings
+		return inference.Made{Model: r.Model, Remote: string(config), PassageTokens: r.passageTokens()}
+	}
 	return inference.Made{Model: r.Model, Source: r.Source, Precision: r.Precision, PassageTokens: r.passageTokens()}
 }
 

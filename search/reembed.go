@@ -76,26 +76,24 @@ func (e *Engine) Reembed(ctx context.Context, collection string, o ReembedOption
 	}
 	q := reembedRequest{ReembedOptions: o, Source: inference.SourceOf(o.Model)}
 	var enc *inference.Encoding
-	given, err := o.checkGiven(c, rec)
+	made, err := o.elsewhere(c, rec)
 	if err != nil {
 		return Task{}, err
 	}
-	if given != nil {
-		if err := o.Settings.Validate(inference.GivenModel(given.Dimension).MaxTokens); err != nil {
-			return Task{}, err
-		}
-		q.Source = inference.GivenModel(given.Dimension).Name
-		enc, err = e.encodings.Of(name, inference.Made{Model: inference.GivenModel(given.Dimension)})
-	} else if o.Model == "" && o.Settings != nil && !rec.Settings.GivenVectors() {
+	switch {
+	case made != nil:
+		q.Source = made.Model.Name
+		enc, err = e.encodings.Of(name, *made)
+	case o.Model == "" && o.Settings != nil && rec.Settings.Embedder == nil:
 		enc, q.Source, err = e.encodings.Again(name, rec.made(), o.Precision)
 		q.Precision = cmp.Or(o.Precision, rec.Precision)
-	} else {
+	default:
 		enc, err = e.encodings.Open(o.Model, o.Precision, "")
 	}
 	if err != nil {
 		return Task{}, errNoModel(o.Model, err)
 	}
-	if o.Model == "" && (o.Settings == nil || given == nil && rec.Settings.GivenVectors()) {
+	if o.Model == "" && made == nil && (o.Settings == nil || rec.Settings.Embedder != nil) {
 		q.Source = e.encodings.Source
 	}
 	q.Info = enc.Embedder.Model()

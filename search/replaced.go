@@ -104,8 +104,8 @@ func (e *Engine) resume(ctx context.Context, open []task.Record) error {
 
 // openAgain opens the checkpoint of a re-embedding.
 func (e *Engine) openAgain(collection string, q reembedRequest) (*inference.Encoding, error) {
-	if q.Info.Given() {
-		return e.encodings.Of(collection, inference.Made{Model: q.Info})
+	if q.Settings != nil && q.Settings.Embedder != nil {
+		return e.encodings.Of(collection, record{Settings: *q.Settings, Model: q.Info}.made())
 	}
 	return e.encodings.Open(q.Source, q.Precision, q.Info.Pooling)
 }

@@ -42,7 +42,7 @@ var closets = map[string]struct {
 	may []string
 	why string
 }{
-	"search/inference":  {[]string{"search/inference", "search/fault", "search/passage", "models", "encoder", "pooling", "index", "internal"}, "turning texts into vectors knows nothing of collections, storage and queries"},
+	"search/inference":  {[]string{"search/inference", "search/embedder", "search/fault", "search/passage", "models", "encoder", "pooling", "index", "internal"}, "turning texts into vectors knows nothing of collections, storage and queries"},
 	"search/passage":    {nil, "cutting texts is of use without an index, a checkpoint or an engine"},
 	"search/catalog":    {[]string{"search/backend", "search/fault"}, "what a name means is decided without documents, queries and checkpoints"},
 	"search/projection": {[]string{"search/backend", "search/fault", "search/mapping", "search/passage", "internal/simd"}, "a map shows stored vectors; the engine encodes its query"},
@@ -50,7 +50,8 @@ var closets = map[string]struct {
 	"search/highlight":  {[]string{"search/backend", "search/mapping", "search/passage", "search/querytext", "index/keyword"}, "marking texts needs terms and passages, not the engine"},
 	"search/query":      {[]string{"index/filter", "search/backend", "search/fault", "search/fusion", "search/querytext"}, "requests and responses are plain data"},
 	"search/querytext":  {[]string{"search/backend", "search/mapping", "search/passage", "index/keyword", "internal/edits"}, "reading a query needs the dictionary of terms, not the engine"},
-	"search/settings":   {[]string{"search/backend", "search/fault", "search/mapping", "index"}, "settings are checked without documents, queries and checkpoints"},
+	"search/embedder":   {[]string{"search/fault"}, "settings are read without asking anybody"},
+	"search/settings":   {[]string{"search/backend", "search/embedder", "search/fault", "search/mapping", "index"}, "settings are checked without documents, queries and checkpoints"},
 	"search/snapshot":   {[]string{"search/fault", "internal/disk"}, "a snapshot is a file; the engine writes and reads it"},
 	"search/task":       {[]string{"search/backend", "search/fault"}, "running an operation in the background needs no knowledge of it"},
 	"search/fault":      {[]string{"search/backend", "search/mapping"}, "whoever reports what is wrong with a request must not get the engine with it"},

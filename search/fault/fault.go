@@ -15,6 +15,7 @@ var (
 	ErrInvalid       = backend.ErrInvalid               // a field's value is not allowed; see [FieldError]
 	ErrUnsupported   = errors.New("not supported here") // the checkpoints that the engine was given cannot do it
 	ErrBusy          = errors.New("too much is waiting to be encoded")
+	ErrEmbedder      = errors.New("the embedder of the collection failed")
 	ErrModelMismatch = errors.New("model mismatch") // the collection was built with another checkpoint
 )
 

@@ -48,4 +48,12 @@ func (e *Encoding) Given() bool { return e.Embedder.Model().Given() }
 
 // Calibrated reports whether the cosine of unrelated texts is known. Else it is estimated for each
 // query.
-func (e *Encoding) Calibrated() bool { return !e.Given() }
+func (e *Encoding) Calibrated() bool { return !e.Given() && !isRemote(e.Embedder) }
+
+// Remote is an [Embedder] that encodes on another machine: bulk work need not give way to searches.
+type Remote interface{ Elsewhere() }
+
+func isRemote(e Embedder) bool {
+	_, ok := e.(Remote)
+	return ok
+}

@@ -44,6 +44,8 @@ type Registry struct {
 	Folder    bool   // the engine is over a data folder
 	load      func(source, precision, pooling string) (Embedder, error)
 
+	OpenRemote func(config string) (Embedder, error) // see [Made.Remote]
+
 	mu struct {
 		sync.Mutex
 		others map[string]*Encoding // by key
@@ -67,13 +69,14 @@ type Made struct {
 	Source        string // by which the checkpoint is found; empty: Model.Name
 	Precision     string // that it runs with; empty: the engine's
 	PassageTokens int    // that a passage may have, special tokens included
+	Remote        string // config of the server that encodes; empty: a checkpoint does
 }
 
 // Key tells checkpoints apart: different ones give different vectors. Those of which the weights
 // alone are known go by where they are found, too.
 func (m Made) Key() string {
-	source := ""
-	if m.Model.Parts == (encoder.Parts{}) {
+	source := m.Remote
+	if source == "" && m.Model.Parts == (encoder.Parts{}) {
 		source = cmp.Or(m.Source, m.Model.Name)
 	}
 	return fmt.Sprintf("%s %d %s %v %s %s", m.Model.SHA256, m.Model.Dimension, m.Model.Pooling, m.Model.Parts, m.Precision, source)
@@ -149,8 +152,8 @@ func (m Made) Changed(now ModelInfo) string {
 
 // Of returns the checkpoint of a collection, or [ErrModelMismatch] where it is not loaded.
 func (s *Registry) Of(collection string, m Made) (*Encoding, error) {
-	if m.Model.Given() {
-		return s.given(m)
+	if m.Model.Given() || m.Remote != "" {
+		return s.elsewhere(collection, m)
 	}
 	own := s.Own.Embedder.Model()
 	changed := m.Changed(own)
@@ -178,15 +181,23 @@ func (s *Registry) Of(collection string, m Made) (*Encoding, error) {
 		fault.ErrModelMismatch, collection, m.Model.Name, m.Model.Dimension, m.Model.Pooling, m.Model.SHA256, why, own.Name, own.Dimension, own.Pooling, own.SHA256, cmp.Or(m.Source, m.Model.Name), s.reembedded(collection))
 }
 
-// given returns the encoding of a collection whose vectors come with its documents.
-func (s *Registry) given(m Made) (*Encoding, error) {
+// elsewhere returns the encoding of a collection whose vectors come with its documents or from
+// another server.
+func (s *Registry) elsewhere(collection string, m Made) (*Encoding, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	key := m.Key()
 	if e := s.mu.others[key]; e != nil {
 		return e, nil
 	}
-	e, err := newEncoding(given{m.Model.Dimension})
+	var embedder Embedder = given{m.Model.Dimension}
+	if m.Remote != "" {
+		var err error
+		if embedder, err = s.OpenRemote(m.Remote); err != nil {
+			return nil, fmt.Errorf("%w: the embedder of collection %s cannot be used: %w. Keyword searches work meanwhile", fault.ErrModelMismatch, collection, err)
+		}
+	}
+	e, err := newEncoding(embedder)
 	if err == nil {
 		s.mu.others[key] = e
 	}
@@ -244,8 +255,8 @@ func (s *Registry) Open(source, precision, pooling string) (*Encoding, error) {
 // Require loads the checkpoint of a collection where it is not loaded yet; a failure is remembered
 // for [Registry.Of].
 func (s *Registry) Require(collection string, m Made) error {
-	if _, err := s.Of(collection, m); err == nil {
-		return nil
+	if _, err := s.Of(collection, m); err == nil || m.Remote != "" {
+		return err
 	}
 	source := cmp.Or(m.Source, m.Model.Name)
 	if m.Source == "" && m.Model.SHA256 == s.Own.Embedder.Model().SHA256 {

@@ -106,6 +106,13 @@ func (c *Throttle) pause(ctx context.Context, before *bulk) error {
 
 // Embed encodes texts like e, in parts between which it gives way.
 func (c *Throttle) Embed(ctx context.Context, p *Pace, e Embedder, texts []string) ([][]float32, error) {
+	if isRemote(e) {
+		r, err := embed(ctx, e, texts, EmbedOptions{})
+		if err != nil {
+			return nil, err
+		}
+		return r.Vectors, nil
+	}
 	limit := e.Model().MaxTokens
 	vectors := make([][]float32, 0, len(texts))
 	for len(texts) > 0 {

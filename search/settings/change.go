@@ -25,7 +25,8 @@ import (
 //  2. The type of a field, or whether it has an entry, if no document has the field yet or those
 //     that have it are treated as before. Stored fields are in no index, so the documents are read
 //     from the store and split by both mappings, while writers wait.
-//  3. Nothing else: language, embedder, passages, index.m and index.ef_construction are part of
+//  3. Of embedder what does not decide the vectors: address, key, batches and rate.
+//  4. Nothing else: language, embedder, passages, index.m and index.ef_construction are part of
 //     every passage or index.
 type Change struct {
 	Backend    backend.Backend
@@ -56,8 +57,8 @@ func (c Change) retyped() (names []string) {
 func (c Change) Check(ctx context.Context) error {
 	var wrong fault.Fields
 	o, n := c.Old, c.New
-	if !reflect.DeepEqual(o.Embedder, n.Embedder) {
-		wrong.Add("embedder", n.Embedder.name(), c.stay(o.Embedder.name(), "the vectors of the collection come from it"))
+	if was, asked := identity(o.Embedder), identity(n.Embedder); was != asked {
+		wrong.Add("embedder", asked, c.stay(was, "the vectors of the collection come from it"))
 	}
 	if c.Collection.Documents == 0 {
 		return wrong.Err()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"example.com/searchd/index/hnsw"
+	"example.com/searchd/search/embedder"
 	"example.com/searchd/search/fault"
 )
 
@@ -21,14 +22,20 @@ const (
 	Given = "given" // they come with the documents and the queries
 )
 
-// Embedder says where the vectors of a collection come from, if not from the server's model.
-type Embedder struct {
-	Source    string `json:"source"`              // given
-	Dimension int    `json:"dimension,omitempty"` // components of each vector
-}
+// Embedder says where the vectors of a collection come from, if not from the server's model: from
+// the documents, or from another server.
+type Embedder = embedder.Config
 
 // GivenVectors reports whether vectors come with the documents and the queries.
 func (s Settings) GivenVectors() bool { return s.Embedder != nil && s.Embedder.Source == Given }
+
+// RemoteEmbedder returns the server that encodes; nil: none.
+func (s Settings) RemoteEmbedder() *Embedder {
+	if s.GivenVectors() {
+		return nil
+	}
+	return s.Embedder
+}
 
 // EfConstruction returns index.ef_construction or its default.
 func (s Settings) EfConstruction() int {
@@ -38,12 +45,12 @@ func (s Settings) EfConstruction() int {
 	return givenEfConstruction
 }
 
-// name is the embedder in a message.
-func (e *Embedder) name() string {
+// identity is what decides the vectors of an embedder; empty: the server's model does.
+func identity(e *Embedder) string {
 	if e == nil {
 		return ""
 	}
-	return fmt.Sprintf("%s, %d", e.Source, e.Dimension)
+	return e.Identity()
 }
 
 // checkEmbedder names what is wrong with the embedder.
@@ -52,10 +59,16 @@ func (s Settings) checkEmbedder(wrong *fault.Fields) {
 	if e == nil {
 		return
 	}
-	if e.Source != Given {
-		wrong.Add("embedder.source", e.Source, Given)
-	}
 	if e.Dimension < 1 || e.Dimension > MaxDimension {
 		wrong.Add("embedder.dimension", e.Dimension, fmt.Sprintf("1 to %d, the number of components of each vector", MaxDimension))
+	}
+	if e.Source != Given {
+		for _, f := range e.Faults() {
+			wrong.Add("embedder."+f.Field, f.Value, f.Allowed)
+		}
+		return
+	}
+	if *e != (Embedder{Source: Given, Dimension: e.Dimension}) {
+		wrong.Add("embedder.source", Given, "alone with dimension: nobody is asked for vectors that are given")
 	}
 }
