@@ -144,7 +144,7 @@ func TestGivenVectorsStay(t *testing.T) {
 	if r := ingest(t, e, "points", angled("mid", 45, "noon in the hills"), parts); r[0].Status != search.Unchanged || r[1].Status != search.Unchanged {
 		t.Errorf("the same again: %+v", r)
 	}
-	if r := ingest(t, e, "points", angled("mid", 46, "noon in the hills")); r[0].Status != search.Updated {
+	if r := ingest(t, e, "points", doc("mid", `{"text":"noon in the hills","angle":45,"vector":[1,2]}`)); r[0].Status != search.Updated {
 		t.Errorf("another vector: %+v", r)
 	}
 	ingest(t, e, "points", angled("mid", 45, "noon in the hills"))

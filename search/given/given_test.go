@@ -106,11 +106,13 @@ func TestRead(t *testing.T) {
 
 // TestUnitStays: a vector of unit length keeps its bits, so that an export comes back the same.
 func TestUnitStays(t *testing.T) {
-	v := []float32{0.123, -4.5, 7.25e-3}
-	Unit(v)
-	again := append([]float32(nil), v...)
-	if !Unit(again) || !reflect.DeepEqual(v, again) {
-		t.Errorf("%v became %v", v, again)
+	for i := range 100 {
+		v := []float32{0.123 + float32(i)/7, -4.5, 7.25e-3, float32(i)}
+		Unit(v)
+		again := append([]float32(nil), v...)
+		if !Unit(again) || !reflect.DeepEqual(v, again) {
+			t.Errorf("%v became %v", v, again)
+		}
 	}
 }
 
