@@ -80,7 +80,7 @@ fuzz:
 e2e:
 	E2E_REQUIRE=1 $(GO) test -count=1 ./internal/e2e
 
-# The scoreboard of docs/reliability.md. ROW=4,7 runs these rows alone, SEED=N repeats the random choices of a run.
+# The scoreboard of internal/reliability/README.md. ROW=4,7 runs these rows alone, SEED=N repeats the random choices of a run.
 reliability:
 	$(GO) run ./internal/reliability $(if $(ROW),--row $(ROW)) $(if $(SEED),--seed $(SEED))
 

@@ -1,4 +1,4 @@
-// Command reliability runs the reliability scoreboard of docs/reliability.md.
+// Command reliability runs the reliability scoreboard of internal/reliability/README.md.
 //
 //	go run ./internal/reliability [--long] [--row 1,2] [--seed N] [--list]
 //

@@ -26,7 +26,7 @@ func (r row) commands(long bool) (out []string) {
 	return out
 }
 
-// rows is the scoreboard. docs/reliability.md has the figures.
+// rows is the scoreboard. internal/reliability/README.md has the figures.
 var rows = []row{
 	{1, "what was acknowledged survives kill -9",
 		[]string{"SEARCHD_STORE_KILLS=40 test store TestKill", "test index/keyword TestKilledWriter", "test internal/e2e TestKillDuringIngest"},

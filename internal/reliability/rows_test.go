@@ -43,10 +43,9 @@ func missingTests(t *testing.T, r row) (missing []string) {
 	return missing
 }
 
-// TestRows holds the rows against the tests that they name, and docs/reliability.md against the
-// rows.
+// TestRows holds the rows against the tests that they name, and README.md against the rows.
 func TestRows(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join(root, "docs", "reliability.md"))
+	page, err := os.ReadFile(filepath.Join(root, "internal", "reliability", "README.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +57,7 @@ func TestRows(t *testing.T) {
 			t.Errorf("row %d: there is no test %s", r.number, m)
 		}
 		if line := fmt.Sprintf("| %d | %s |", r.number, r.promise); !bytes.Contains(page, []byte(line)) {
-			t.Errorf("docs/reliability.md lacks %q", line)
+			t.Errorf("internal/reliability/README.md lacks %q", line)
 		}
 	}
 	if len(missingTests(t, row{short: []string{"test store TestKill|TestNobodyWroteIt"}})) != 1 {
