@@ -141,6 +141,8 @@ type VectorsResponse struct {
 	Matches []PassageMatch
 	Spread  Spread          // of the cosines of Vector with all passages, measured with a sample of them
 	Sample  []PassageVector // without a Vector
+
+	Passages int // of the collection, where a Vector was given
 }
 
 // Spread is the mean and the standard deviation of a query's cosines with a sample of a collection.

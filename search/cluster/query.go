@@ -125,14 +125,17 @@ func retrieveWords(ctx context.Context, parts []partition, r backend.WordsReques
 
 // retrieveVectors returns the nearest of the nearest of each partition, or a sample of all.
 func retrieveVectors(ctx context.Context, parts []partition, r backend.VectorsRequest) (out backend.VectorsResponse, err error) {
-	passages, err := each(ctx, parts, func(ctx context.Context, p partition) (int, error) {
-		c, err := p.Open(ctx, backend.OpenRequest{Collection: r.Collection})
-		return c.Collection.Passages, err
-	})
-	if err != nil {
-		return out, err
+	var limits []int // of samples, which are in proportion
+	if r.Vector == nil {
+		passages, err := each(ctx, parts, func(ctx context.Context, p partition) (int, error) {
+			c, err := p.Open(ctx, backend.OpenRequest{Collection: r.Collection})
+			return c.Collection.Passages, err
+		})
+		if err != nil {
+			return out, err
+		}
+		limits = proportions(r.Limit, passages)
 	}
-	limits := proportions(r.Limit, passages)
 	list, err := each(ctx, parts, func(ctx context.Context, p partition) (backend.VectorsResponse, error) {
 		own := r
 		if own.Selection = p.of(r.Selection); r.Vector == nil {
@@ -151,9 +154,11 @@ func retrieveVectors(ctx context.Context, parts []partition, r backend.VectorsRe
 		return out, err
 	}
 	var spreads []backend.Spread
+	var passages []int
 	for _, found := range list {
 		out.Matches, out.Sample = append(out.Matches, found.Matches...), append(out.Sample, found.Sample...)
-		spreads = append(spreads, found.Spread)
+		spreads, passages = append(spreads, found.Spread), append(passages, found.Passages)
+		out.Passages += found.Passages
 	}
 	slices.SortFunc(out.Matches, func(a, b backend.PassageMatch) int {
 		return cmp.Or(cmp.Compare(b.Cosine, a.Cosine), cmp.Compare(a.Ref, b.Ref), cmp.Compare(a.Ordinal, b.Ordinal))

@@ -41,6 +41,7 @@ func (b *Backend) RetrieveVectors(ctx context.Context, r backend.VectorsRequest)
 	if err != nil {
 		return out, err
 	}
+	_, out.Passages, _ = c.counts()
 	out.Spread, err = c.spread(r.Vector)
 	return out, err
 }
