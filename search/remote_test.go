@@ -50,7 +50,9 @@ func TestRemoteEmbedder(t *testing.T) {
 		t.Fatalf("%+v, %v", info, err)
 	}
 	ingest(t, e, "far", doc("car", `{"text":"a red car"}`), doc("cat", `{"text":"a sleeping cat"}`))
-	find := func(e *search.Engine, q search.Query) (*search.Response, error) { return e.Search(t.Context(), "far", q) }
+	find := func(e *search.Engine, q search.Query) (*search.Response, error) {
+		return e.Search(t.Context(), "far", q)
+	}
 	if r, err := find(e, search.Query{Q: "kitten", Mode: search.Semantic}); err != nil || idsOf(r)[0] != "cat" {
 		t.Errorf("by meaning: %v, %v", r, err)
 	}
