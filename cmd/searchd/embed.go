@@ -35,6 +35,12 @@ const (
 // maxInputLine is the longest line that embed and rerank read.
 const maxInputLine = 8 << 20
 
+// Formats of embed besides jsonl.
+const (
+	formatF32       = "f32"
+	formatDocuments = "documents"
+)
+
 func newEmbedCommand() *cobra.Command {
 	var f modelFlags
 	var query, ids bool
@@ -46,19 +52,20 @@ func newEmbedCommand() *cobra.Command {
 {"embedding": [...], "ids": [...] with --ids, "truncated": true or false} for each, in order; with --format f32 the raw
 little-endian float32 rows instead. The last line on standard error has texts, tokens, seconds and tokens per second.
 
-With files of pictures (` + picture.Formats + `) and a model that encodes pictures, such as CLIP, writes {"file": "...", "embedding": [...]}
-for each. Standard input is not read.`,
+With files of pictures (` + picture.Formats + `), or folders of them, and a model that encodes pictures, such as CLIP, writes
+{"file": "...", "embedding": [...]} for each; with --format documents, a document with "file", "title", the caption as "text", when it was
+"taken" and "vector", for a collection whose vectors are given. Standard input is not read.`,
 		Args: cobra.ArbitraryArgs, PreRunE: command.Fill,
 	}
 	f.add(cmd)
 	cmd.Flags().BoolVar(&query, "query", false, "use the checkpoint's prompt for queries")
 	cmd.Flags().BoolVar(&ids, "ids", false, "write the token ids too")
-	cmd.Flags().StringVar(&format, "format", "jsonl", "output: jsonl or f32")
-	settings.Choices(cmd, "format", "jsonl", "f32")
+	cmd.Flags().StringVar(&format, "format", "jsonl", "output: jsonl or f32, of pictures also documents")
+	settings.Choices(cmd, "format", "jsonl", formatF32, formatDocuments)
 	cmd.Flags().IntVar(&dimensions, "dimensions", 0, "keep the first so many dimensions, normalised again (default all)")
 	cmd.RunE = func(cmd *cobra.Command, files []string) error {
-		if format != "jsonl" && format != "f32" {
-			return fmt.Errorf("--format: got %q, allowed: jsonl, f32", format)
+		if format != "jsonl" && format != formatF32 && (format != formatDocuments || len(files) == 0) {
+			return fmt.Errorf("--format: got %q, allowed: jsonl, f32, and documents with pictures", format)
 		}
 		o, err := f.options()
 		if err != nil {

@@ -2,10 +2,13 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"example.com/searchd/cmd/internal/command"
 )
 
 const visionData = "../../encoder/testdata/vision/"
@@ -50,6 +53,73 @@ func TestEmbedPictures(t *testing.T) {
 	}
 	if _, _, err := execute(t, `"a"`, "embed", "--model", visionData+"vit"); err == nil || !strings.Contains(err.Error(), "encodes pictures only") {
 		t.Errorf("a text with ViT: %v", err)
+	}
+}
+
+// TestSearchPictures puts a folder of pictures into a collection and finds them by words of their
+// captions, by the vector of a text and by a picture.
+func TestSearchPictures(t *testing.T) {
+	dir, photos := t.TempDir(), t.TempDir()
+	for _, name := range []string{"exif.png", "444.jpg", "large.png", "wide.png"} {
+		b, err := os.ReadFile(visionData + "pictures/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(photos, name), b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(photos, "broken.jpg"), []byte("\xff\xd8\xff"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	docs, stderr, err := execute(t, "", "embed", "--model", visionData+"clip", "--format", "documents", photos)
+	if !errors.Is(err, command.ErrSome) || !strings.Contains(stderr, "broken.jpg: picture: ") || strings.Count(docs, "\n") != 4 {
+		t.Fatalf("error %v; standard error %s; %s", err, stderr, docs)
+	}
+	for _, want := range []string{`"file":"exif.png"`, `"text":"Boats at the quay"`, `"taken":"2018-12-31T23:59:58Z"`} {
+		if !strings.Contains(docs, want) {
+			t.Errorf("documents have no %s: %s", want, docs)
+		}
+	}
+	settings, data, file := filepath.Join(dir, "settings.json"), filepath.Join(dir, "data"), filepath.Join(dir, "pictures.jsonl")
+	for name, text := range map[string]string{settings: `{"embedder":{"source":"given","dimension":20}}`, file: docs} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, stderr, err := execute(t, "", "ingest", "--data", data, "--settings", settings, file); err != nil {
+		t.Fatalf("ingest: %v; %s", err, stderr)
+	}
+	first := func(what, stdin string, args ...string) string {
+		t.Helper()
+		stdout, stderr, err := execute(t, stdin, append([]string{"query", "--data", data, "--json"}, args...)...)
+		if err != nil {
+			t.Fatalf("%s: %v; %s", what, err, stderr)
+		}
+		var r struct{ Hits []struct{ ID string } }
+		if err := json.Unmarshal([]byte(stdout), &r); err != nil || len(r.Hits) == 0 {
+			t.Fatalf("%s: %v; %s", what, err, stdout)
+		}
+		return filepath.Base(r.Hits[0].ID)
+	}
+	if got := first("words", "", "--mode", "keyword", "quay"); got != "exif.png" {
+		t.Errorf("words find %s", got)
+	}
+	for _, name := range []string{"444.jpg", "large.png", "wide.png"} {
+		line, _, err := execute(t, "", "embed", "--model", visionData+"clip", visionData+"pictures/"+name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := first("a picture", line, "--vector", "-"); got != name {
+			t.Errorf("the picture %s finds %s", name, got)
+		}
+	}
+	line, _, err := execute(t, `"boats"`, "embed", "--model", visionData+"clip")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := first("a text", line, "--vector", "-", "--mode", "hybrid", "boats quay"); got != "exif.png" {
+		t.Errorf("words and vector of a text find %s", got)
 	}
 }
 

@@ -82,7 +82,7 @@ func (f *queryFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.collection, "collection", "", "collection (default: the only one, or docs)")
 	cmd.Flags().StringVar(&f.mode, "mode", "hybrid", "hybrid, semantic or keyword")
 	settings.Choices(cmd, "mode", "hybrid", "semantic", "keyword")
-	cmd.Flags().StringVar(&f.vector, "vector", "", "`file` with the vector of the query as a JSON list of numbers, - for standard input; TEXT may be left out")
+	cmd.Flags().StringVar(&f.vector, "vector", "", "`file` with the vector of the query as a JSON list of numbers or a line of searchd embed, - for standard input; TEXT may be left out")
 	cmd.Flags().StringVar(&f.filter, "filter", "", "e.g. \"lang = 'en' AND year >= 2020\"")
 	cmd.Flags().StringVar(&f.operator, "operator", "or", "or, and: whether keyword search requires all the words")
 	settings.Choices(cmd, "operator", "or", "and")
@@ -148,7 +148,7 @@ func (f *queryFlags) query(cmd *cobra.Command, text string) (search.Query, error
 // maxVectorFile is longer than any vector.
 const maxVectorFile = 1 << 20
 
-// readVector reads the vector of --vector.
+// readVector reads the vector of --vector: a list, or a line of `searchd embed`.
 func readVector(cmd *cobra.Command, path string, q *search.Query) error {
 	in := cmd.InOrStdin()
 	if path != "-" {
@@ -159,7 +159,16 @@ func readVector(cmd *cobra.Command, path string, q *search.Query) error {
 		defer file.Close()
 		in = file
 	}
-	if err := json.NewDecoder(io.LimitReader(in, maxVectorFile)).Decode(&q.Vector); err != nil || len(q.Vector) == 0 {
+	var raw json.RawMessage
+	err := json.NewDecoder(io.LimitReader(in, maxVectorFile)).Decode(&raw)
+	if err == nil && raw[0] == '{' {
+		var line struct{ Embedding []float32 }
+		err = json.Unmarshal(raw, &line)
+		q.Vector = line.Embedding
+	} else if err == nil {
+		err = json.Unmarshal(raw, &q.Vector)
+	}
+	if err != nil || len(q.Vector) == 0 {
 		return fmt.Errorf("--vector: %s has no list of numbers, such as [0.1, -0.2]: %w", path, err)
 	}
 	return nil
