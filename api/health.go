@@ -29,6 +29,11 @@ func (s *Server) readyz(w http.ResponseWriter, r *http.Request) (any, error) {
 	if err := s.o.Engine.Ready(); err != nil {
 		return nil, fmt.Errorf("%w: %w", errNotReady, err)
 	}
+	if s.o.NodeReady != nil {
+		if err := s.o.NodeReady(); err != nil {
+			return nil, fmt.Errorf("%w: %w", errNotReady, err)
+		}
+	}
 	h := health{Status: "ok"}
 	if err := s.o.Engine.ReadOnly(); err != nil {
 		h.Warning = "writes are rejected until a restart:  " + search.ErrReadOnly.Error() + " after a failed commit"

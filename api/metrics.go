@@ -86,6 +86,7 @@ func newMetrics(s *Server) *metrics {
 		},
 	}
 	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), &gauges{s})
+	r.MustRegister(s.o.Collectors...)
 	m.handler = promhttp.HandlerFor(r, promhttp.HandlerOpts{
 		ErrorLog:            slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
 		ErrorHandling:       promhttp.ContinueOnError, // a collection that cannot be described hides nothing else

@@ -14,6 +14,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"example.com/searchd/access"
 	"example.com/searchd/api/completion"
 	"example.com/searchd/api/meilisearch"
@@ -37,6 +39,9 @@ type Options struct {
 
 	ClusterStatus func(ctx context.Context) any // describes the cluster that the server is a node of; default: it stands alone
 	ClusterDrain  func(ctx context.Context, node string, undo bool) error
+
+	NodeReady  func() error           // also asked by /readyz: nil, or why the server takes no requests yet; default: not asked
+	Collectors []prometheus.Collector // their metrics come with those of the server; default: none
 
 	PDF func(ctx context.Context, b []byte) (extract.PDFText, error) // reads a PDF, see package extract/pdf; default: imports take none
 

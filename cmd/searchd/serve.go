@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
 
 	"example.com/searchd/api"
@@ -259,6 +260,7 @@ func (f *serveFlags) serveFolder(ctx context.Context, addr net.Addr, front *api.
 	if node != nil {
 		o.ClusterStatus = func(ctx context.Context) any { return node.Status(ctx) }
 		o.ClusterDrain = node.Drain
+		o.NodeReady, o.Collectors = node.Ready, []prometheus.Collector{clusterGauges(node.Gauges)}
 		node.OnChange(func() {
 			if err := o.Keys.Refresh(); err != nil {
 				o.Logger.Error("reading the API keys that other nodes have changed", "error", err)

@@ -171,6 +171,7 @@ func (n *Backend) changeNode(ctx context.Context, name string, change func(*node
 func (n *Backend) answer() error {
 	subs := map[string]nats.MsgHandler{
 		n.prefix + ".ping": n.takePing, n.prefix + ".pong." + n.name: n.takePong, n.prefix + ".call." + n.name: n.takeCall,
+		leaderElected + "*": n.takeElection,
 	}
 	for subject, take := range subs {
 		if _, err := n.nc.Subscribe(subject, take); err != nil {

@@ -82,6 +82,8 @@ type Backend struct {
 	members   members
 	places    places
 	repairs   repairs
+	counters  counters
+	caughtUp  atomic.Bool // once since the node was opened, see Ready
 
 	swept    bool // replicas of earlier runs were looked at; for reconcile alone
 	done     chan struct{}

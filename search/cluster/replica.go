@@ -99,6 +99,9 @@ func (r *replica) fail(err error) {
 	before := r.mu.fault
 	r.mu.fault = err
 	r.mu.Unlock()
+	if err != nil {
+		r.node.counters.readErrors.Add(1)
+	}
 	if err != nil && (before == nil || before.Error() != err.Error()) {
 		r.node.alarm(fmt.Sprintf("partition %s does not follow its log, which is tried again: %v", r.local, err))
 	}

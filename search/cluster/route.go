@@ -129,12 +129,14 @@ func (r routed) race(ctx context.Context, names []string, c call) (reply, error)
 				return a.reply, a.err
 			}
 			if next < len(names) {
+				r.node.counters.failovers.Add(1)
 				start()
 			} else if open == 0 {
 				return a.reply, a.err
 			}
 		case <-hedge.C:
 			if next < len(names) {
+				r.node.counters.hedges.Add(1)
 				start()
 				hedge.Reset(hedgeDelay)
 			}

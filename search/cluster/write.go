@@ -370,6 +370,11 @@ func (n *Backend) send(ctx context.Context, id string, p int, log logRecord, m *
 			return 0, errRevision
 		case n.closed():
 			return 0, backend.ErrClosed
+		}
+		if ctx.Err() == nil { // else the caller has given up
+			n.counters.writeErrors.Add(1)
+		}
+		switch {
 		case errors.Is(err, jetstream.ErrNoStreamResponse) || errors.Is(err, nats.ErrNoResponders):
 			if absent++; absent == 3 {
 				err = errors.Join(err, n.missing(ctx, id, p, log))
