@@ -30,7 +30,7 @@ export class PassageMap extends View {
     this.facts = el('p', { class: 'facts', role: 'status' });
     this.body = el('div', { class: 'mapbody' },
       el('div', { class: 'mapbox' }, this.scatter.canvas, this.zoomButtons),
-      el('aside', { class: 'mapside', 'aria-label': 'About the map' }, el('div', { class: 'row' }, el('label', { for: 'mapColour' }, 'Colour by'), this.by), this.legend, this.nearest, this.about, this.facts, el('p', { class: 'row' }, this.refineButton)));
+      el('section', { class: 'mapside', 'aria-label': 'About the map' }, el('div', { class: 'row' }, el('label', { for: 'mapColour' }, 'Colour by'), this.by), this.legend, this.nearest, this.about, this.facts, el('p', { class: 'row' }, this.refineButton)));
     this.message = el('div');
     root.append(el('p', { class: 'lead' }, 'Every point is a passage. Its vector has hundreds of numbers; this is the flattest view of them that keeps the most of their differences. What is near in meaning tends to be near here.'), this.message, this.body);
     this.watchColours();

@@ -54,7 +54,7 @@ func TestPageBoost(t *testing.T) {
 	p.js(t, "navigator.clipboard.writeText = (text) => { window.copied = text; return Promise.resolve(); }; document.querySelector('#curl').click()")
 	p.until(t, `window.copied?.includes('"boosts":[{"field":"year","origin":') === true`)
 	p.js(t, "document.querySelector('#results [data-role=why]').click()")
-	p.until(t, `/Boosted: 0\.\d+ × \(1 \+ 0\.30 × \d\.\d+ for year\) = \d\.\d+, rank 2 before/.test(document.querySelector('.why').innerText)`)
+	p.until(t, `/Boosted: [01]\.\d+ × \(1 \+ 0\.30 × \d\.\d+ for year\) = \d\.\d+, rank 2 before/.test(document.querySelector('.why').innerText)`)
 	p.do(t, chromedp.Reload())
 	p.until(t, first("new")+" && document.querySelector('#boostScale')?.value === '5 years'")
 	choose("boostField", "more meta.readers")

@@ -13,4 +13,4 @@ var OfSearchd = strings.Fields(`addr allow-private allowed-hosts alpha base beam
 		partitions pause peers pooling precision quantize query rate rate-burst rate-limit
 		repair repetition-penalty require-key reranker scopes searchers seed sentences
 		server settings sort sparse-model spelling stop sts temperature texts threads timeout
-		tls-cert tls-key tokens top-k top-p truth vector verify`)
+		tls-cert tls-key tokens top-k top-p truth undo vector verify`)
