@@ -27,14 +27,18 @@ type generated struct {
 // decoderFixtures returns the folders of the decoders in testdata, and those in the folder that
 // DECODER_FIXTURES names, which hold checkpoints of other seeds.
 func decoderFixtures(t testing.TB) []string {
+	return fixtureFolders(t, "testdata/decoders", os.Getenv("DECODER_FIXTURES"), "generation.json")
+}
+
+// fixtureFolders returns the folders below root and, if it is not empty, other that hold a file.
+func fixtureFolders(t testing.TB, root, other, file string) (dirs []string) {
 	t.Helper()
-	roots := []string{"testdata/decoders"}
-	if dir := os.Getenv("DECODER_FIXTURES"); dir != "" {
-		roots = append(roots, dir)
+	roots := []string{root}
+	if other != "" {
+		roots = append(roots, other)
 	}
-	var dirs []string
 	for _, root := range roots {
-		found, err := filepath.Glob(filepath.Join(root, "*", "generation.json"))
+		found, err := filepath.Glob(filepath.Join(root, "*", file))
 		if err != nil || len(found) == 0 {
 			t.Fatalf("%s: %d folders, %v", root, len(found), err)
 		}

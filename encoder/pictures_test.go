@@ -28,22 +28,7 @@ type visionExpectation struct {
 // visionFixtures returns the folders of the checkpoints in testdata/vision, and those in the folder
 // that VISION_FIXTURES names, which hold checkpoints of other seeds.
 func visionFixtures(t testing.TB) []string {
-	t.Helper()
-	roots := []string{"testdata/vision"}
-	if dir := os.Getenv("VISION_FIXTURES"); dir != "" {
-		roots = append(roots, dir)
-	}
-	var dirs []string
-	for _, root := range roots {
-		found, err := filepath.Glob(filepath.Join(root, "*", "expected.json"))
-		if err != nil || len(found) == 0 {
-			t.Fatalf("%s: %d folders, %v", root, len(found), err)
-		}
-		for _, f := range found {
-			dirs = append(dirs, filepath.Dir(f))
-		}
-	}
-	return dirs
+	return fixtureFolders(t, "testdata/vision", os.Getenv("VISION_FIXTURES"), "expected.json")
 }
 
 func readVision(t testing.TB, dir string) (e visionExpectation) {

@@ -25,10 +25,11 @@ type searcher interface {
 	Search(ctx context.Context, collection string, q search.Query) (*search.Response, error)
 }
 
-// warmUp searches the largest collections in every mode, so that what is made when it is first
-// needed is there before the first request: the table of token vectors, the lengths and numbers of
-// the documents of each segment, the automata of misspelled words. It returns when that is done, or
-// after warmUpLimit; stop ends the searches that are left and waits for the last.
+// warmUp searches the largest collections in every mode that needs nothing but this server, so that
+// what is made when it is first needed is there before the first request: the table of token
+// vectors, the lengths and numbers of the documents of each segment, the automata of misspelled
+// words. It returns when that is done, or after warmUpLimit; stop ends the searches that are left
+// and waits for the last.
 func warmUp(ctx context.Context, e searcher) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
@@ -54,22 +55,23 @@ func searchAll(ctx context.Context, e searcher) {
 	if err != nil {
 		return
 	}
-	for _, name := range toWarmUp(list) {
-		for _, mode := range []search.Mode{search.Semantic, search.Hybrid, search.Keyword} {
+	for _, c := range toWarmUp(list) {
+		modes := []search.Mode{search.Semantic, search.Hybrid, search.Keyword}
+		if c.Settings.Embedder != nil {
+			modes = modes[2:] // another server would encode the query, or nothing can
+		}
+		for _, mode := range modes {
 			if ctx.Err() != nil {
 				return
 			}
-			_, _ = e.Search(ctx, name, search.Query{Q: warmUpQuery, Mode: mode})
+			_, _ = e.Search(ctx, c.Name, search.Query{Q: warmUpQuery, Mode: mode})
 		}
 	}
 }
 
-// toWarmUp returns the names of the collections to warm up, the largest first.
-func toWarmUp(list []search.CollectionInfo) (names []string) {
+// toWarmUp returns the collections to warm up, the largest first.
+func toWarmUp(list []search.CollectionInfo) []search.CollectionInfo {
 	list = slices.DeleteFunc(slices.Clone(list), func(c search.CollectionInfo) bool { return c.Damaged != "" || c.Documents == 0 })
 	slices.SortStableFunc(list, func(a, b search.CollectionInfo) int { return cmp.Compare(b.Documents, a.Documents) })
-	for _, c := range list[:min(maxWarmUps, len(list))] {
-		names = append(names, c.Name)
-	}
-	return names
+	return list[:min(maxWarmUps, len(list))]
 }

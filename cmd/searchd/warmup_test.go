@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -40,11 +41,16 @@ func (f *fakeSearcher) Search(ctx context.Context, collection string, q search.Q
 // TestWarmUp searches in every mode, whatever errors there are, the largest collection first, and
 // neither one that is empty nor one that is damaged.
 func TestWarmUp(t *testing.T) {
+	var remote search.Settings // another server's vectors cost money
+	if err := json.Unmarshal([]byte(`{"embedder":{"source":"openai"}}`), &remote); err != nil {
+		t.Fatal(err)
+	}
 	f := &fakeSearcher{list: []search.CollectionInfo{
 		{Name: "small", Documents: 3}, {Name: "empty"}, {Name: "broken", Documents: 70, Damaged: "it cannot be read"}, {Name: "large", Documents: 50},
+		{Name: "remote", Documents: 2, Settings: remote},
 	}}
 	synctest.Test(t, func(t *testing.T) { warmUp(t.Context(), f)() })
-	want := []string{"large semantic", "large hybrid", "large keyword", "small semantic", "small hybrid", "small keyword"}
+	want := []string{"large semantic", "large hybrid", "large keyword", "small semantic", "small hybrid", "small keyword", "remote keyword"}
 	if !slices.Equal(f.asked, want) {
 		t.Errorf("asked %q, want %q", f.asked, want)
 	}
@@ -55,8 +61,8 @@ func TestWarmUpOfManyCollections(t *testing.T) {
 	for i := range 100 {
 		list = append(list, search.CollectionInfo{Name: fmt.Sprint(i), Documents: i})
 	}
-	if got := toWarmUp(list); len(got) != maxWarmUps || got[0] != "99" {
-		t.Errorf("toWarmUp = %q, want the %d largest", got, maxWarmUps)
+	if got := toWarmUp(list); len(got) != maxWarmUps || got[0].Name != "99" {
+		t.Errorf("toWarmUp = %v, want the %d largest", got, maxWarmUps)
 	}
 }
 
@@ -128,7 +134,7 @@ func TestServeWarmsUp(t *testing.T) {
 func encodedOne(addr string) bool {
 	r, err := http.Get("http://" + addr + "/metrics")
 	if err != nil {
-		return false // not yet
+		return false // it does not listen
 	}
 	defer r.Body.Close()
 	b, _ := io.ReadAll(r.Body)

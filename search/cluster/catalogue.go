@@ -359,10 +359,6 @@ func (n *Backend) checkConfig(r backend.ConfigureRequest) error {
 // duplicateTime is how long a log recognises a message that is sent again.
 const duplicateTime = 2 * time.Minute
 
-// tombstoneTime is how long the mark of a deletion stays in a log: longer than any replica may be
-// away.
-const tombstoneTime = 30 * 24 * time.Hour
-
 // create makes the logs of a collection and then its entry in the catalogue.
 func (n *Backend) create(ctx context.Context, r backend.ConfigureRequest) (err error) {
 	c := collection{Name: r.Collection, ID: newID(), Partitions: n.o.Partitions, Config: r.Config}

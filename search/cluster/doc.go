@@ -19,7 +19,7 @@
 //  5. The catalogue, which is collections and the values of the engine, is a key-value bucket,
 //     changed by compare-and-swap. Every node follows it.
 //  6. A log that was lost is rebuilt from a replica that has all that was acknowledged: see
-//     repair.go. A write is acknowledged only when a replica that serves has applied it: it knows whether the
-//     log is still the one that it followed.
+//     repair.go. A write is acknowledged only when a replica that serves has applied it: it knows
+//     whether the log is still the one that it followed.
 //  7. A search that lacks a partition fails and names it.
 package cluster
