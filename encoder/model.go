@@ -157,12 +157,14 @@ func Load(fsys fs.FS, o Options) (*Model, error) {
 		return nil, err
 	}
 	var wg sync.WaitGroup
+	var parts Parts
 	var partsErr error
-	wg.Go(func() { m.info.Parts, partsErr = readParts(fsys, refs) })
+	wg.Go(func() { parts, partsErr = readParts(fsys, refs) })
 	err = m.loadModules(fsys, refs)
 	if wg.Wait(); err != nil {
 		return nil, err
 	}
+	m.info.Parts = parts
 	if m.tok != nil {
 		m.info.Parts.Tokenizer += m.tok.Replaced()
 	}
