@@ -79,7 +79,7 @@ func TestHostile(t *testing.T) {
 		if err == nil {
 			t.Errorf("%.60s: no error", src)
 		}
-		if took := time.Since(began); took > 5*time.Second {
+		if took := time.Since(began); took > time.Minute {
 			t.Errorf("%.60s: took %v", src, took)
 		}
 	}
