@@ -130,7 +130,12 @@ func TestMeilisearchErrors(t *testing.T) {
 		{"POST", "/indexes/both/search", `{"nonsense":1}`, 400, "bad_request"},
 		{"POST", "/indexes/both/search", `{"offset":-1}`, 400, "invalid_search_offset"},
 		{"POST", "/indexes/both/search", `{"page":-1}`, 400, "invalid_search_page"},
-		{"POST", "/indexes/both/search", `{"vector":[1]}`, 400, "invalid_search_vector"},
+		{"POST", "/indexes/both/search", `{"vector":[1]}`, 400, "missing_search_hybrid"},
+		{"POST", "/indexes/both/search", `{"vector":[1],"hybrid":{"embedder":"e"}}`, 400, "invalid_search_vector"},
+		{"GET", "/indexes/both/search?vector=1,x&hybridEmbedder=e", "", 400, "invalid_search_vector"},
+		{"POST", "/indexes/both/search", `{"retrieveVectors":true}`, 400, "invalid_search_retrieve_vectors"},
+		{"POST", "/indexes/both/similar", `{"id":"a1","retrieveVectors":true}`, 400, "invalid_similar_retrieve_vectors"},
+		{"GET", "/indexes/both/documents?retrieveVectors=true", "", 400, "invalid_document_retrieve_vectors"},
 		{"POST", "/indexes/both/search", `{"hybrid":{"semanticRatio":2}}`, 400, "invalid_search_semantic_ratio"},
 		{"POST", "/indexes/both/search", `{"sort":["kind"]}`, 400, "invalid_search_sort"},
 		{"POST", "/indexes/both/search", `{"matchingStrategy":"some"}`, 400, "invalid_search_matching_strategy"},
@@ -161,17 +166,83 @@ func TestMeilisearchErrors(t *testing.T) {
 		t.Errorf("a media type that is not known: %d %s", a.Code, a.Body)
 	}
 	// Wrong settings and documents are tasks that fail.
-	for path, body := range map[string]string{"/indexes/both/settings": `{"synonyms":{"a":["b,c"]}}`, "/indexes/both/settings/pagination": `{"maxTotalHits":-1}`, "/indexes/both/settings/searchable-attributes": `"x"`, "/indexes/both/settings/embedders": `{"e":{"source":"userProvided"}}`} {
+	for _, tc := range [][2]string{
+		{"settings", `{"synonyms":{"a":["b,c"]}}`},
+		{"settings/pagination", `{"maxTotalHits":-1}`},
+		{"settings/searchable-attributes", `"x"`},
+		{"settings/embedders", `{"e":{"source":"userProvided"}}`},
+		{"settings/embedders", `{"e":{"source":"userProvided","dimensions":9000}}`},
+		{"settings/embedders", `{"e":{"source":"userProvided","dimensions":3}}`}, // documents have other vectors
+		{"settings/embedders", `{"e":{"source":"userProvided","dimensions":3},"f":{"source":"userProvided","dimensions":3}}`},
+		{"documents", `[{"id":"a","_vectors":{"e":[1]}}]`},
+	} {
 		method := "PATCH"
-		if strings.Contains(path, "searchable") {
+		if strings.Contains(tc[0], "searchable") || tc[0] == "documents" {
 			method = "PUT"
 		}
-		var sum meilisearch.Summary
-		f.do(method, path, body, admin...).want(202, &sum)
-		var task meilisearch.Task
-		f.do("GET", fmt.Sprintf("/tasks/%d", sum.TaskUID), "", admin...).want(200, &task)
-		if task.Status != "failed" || task.Error == nil || !strings.HasPrefix(task.Error.Code, "invalid_settings") {
-			t.Errorf("%s %s: %+v", path, body, task)
+		task := f.meiliTask(method, "/indexes/both/"+tc[0], tc[1])
+		if task.Status != "failed" || task.Error == nil || !strings.HasPrefix(task.Error.Code, "invalid_settings") && task.Error.Code != "vector_embedding_error" {
+			t.Errorf("%s: %+v", tc, task)
 		}
+	}
+}
+
+// meiliTask sends a write and returns its task.
+func (f tenants) meiliTask(method, path, body string) (task meilisearch.Task) {
+	f.t.Helper()
+	var sum meilisearch.Summary
+	admin := []string{"Authorization", "Bearer " + f.secret}
+	f.do(method, path, body, admin...).want(202, &sum)
+	f.do("GET", fmt.Sprintf("/tasks/%d", sum.TaskUID), "", admin...).want(200, &task)
+	return task
+}
+
+// TestMeilisearchVectors: an embedder userProvided makes an index one of given vectors, whether it
+// is new or has no documents yet; documents bring theirs in all forms, and searches too.
+func TestMeilisearchVectors(t *testing.T) {
+	f := newMeili(t)
+	write := func(method, path, body, fault string) {
+		t.Helper()
+		if task := f.meiliTask(method, path, body); (task.Error == nil) != (fault == "") || task.Error != nil && !strings.Contains(task.Error.Message, fault) {
+			t.Errorf("%s %s %s: %+v %+v, want %q", method, path, body, task, task.Error, fault)
+		}
+	}
+	write("PATCH", "/indexes/new/settings/embedders", `{"mine":{"source":"userProvided","dimensions":2}}`, "")
+	write("POST", "/indexes", `{"uid":"empty","primaryKey":"id"}`, "")
+	write("PATCH", "/indexes/empty/settings", `{"embedders":{"mine":{"source":"userProvided","dimensions":"2"}},"searchableAttributes":["text"]}`, "")
+	for _, name := range []string{"new", "empty"} {
+		at := "/indexes/" + name
+		write("POST", at+"/documents", `[{"id":1,"text":"east","_vectors":{"mine":[1,0]}},{"id":2,"text":"north","_vectors":{"mine":{"embeddings":[0,2],"regenerate":false}}},
+			{"id":3,"text":"west and south","_vectors":{"mine":{"embeddings":[[-1,0],[0,-1]]}}},{"id":4,"text":"nowhere","_vectors":{"mine":null}}]`, "")
+		write("PUT", at+"/documents", `[{"id":2,"up":true}]`, "") // keeps its vector
+		write("PUT", at+"/documents", `[{"id":5,"_vectors":{"mine":[1]}}]`, "1 numbers")
+		write("PUT", at+"/documents", `[{"id":5,"_vectors":{"other":[1,0]}}]`, `allowed: "mine"`)
+		write("PUT", at+"/documents", `[{"id":5,"_vectors":[1,0]}]`, "an object with a vector")
+		write("PUT", at+"/documents", `[{"id":5,"_vectors":{"mine":{"embeddings":[1,0],"regenerate":true}}}]`, "regenerate: false")
+		write("PATCH", at+"/settings/embedders", `{}`, "")
+		write("PATCH", at+"/settings/embedders", `{"mine":{"source":"userProvided","dimensions":3}}`, "have other vectors")
+		admin := []string{"Authorization", "Bearer " + f.secret}
+		for _, tc := range []struct{ query, want string }{
+			{`{"q":"","vector":[0.1,0.9],"hybrid":{"embedder":"mine","semanticRatio":1},"limit":1,"retrieveVectors":true}`, `"up":true`},
+			{`{"q":"","vector":[0.1,0.9],"hybrid":{"embedder":"mine","semanticRatio":1},"limit":1,"retrieveVectors":true}`, `"_vectors":{"mine":{"embeddings":[[0,1]],"regenerate":false}}`},
+			{`{"vector":[-0.1,-0.9],"hybrid":{"embedder":"mine"},"limit":1,"retrieveVectors":true}`, `"embeddings":[[-1,0],[0,-1]]`},
+			{`{"q":"east","vector":[0,1],"hybrid":{"embedder":"mine","semanticRatio":0},"limit":1}`, `"id":1`},
+			{`{"q":"nowhere","limit":1}`, `"id":4`},
+			{`{"vector":[0,1],"hybrid":{"embedder":"other"}}`, `"invalid_search_embedder"`},
+		} {
+			if a := f.do("POST", at+"/search", tc.query, admin...); !strings.Contains(a.Body.String(), tc.want) {
+				t.Errorf("%s %s: %s, want %s", name, tc.query, a.Body, tc.want)
+			}
+		}
+		for path, want := range map[string]string{
+			"/search?vector=0.1,0.9&hybridEmbedder=mine&hybridSemanticRatio=1&limit=1": `"text":"north"`,
+			"/documents/1?retrieveVectors=true":                                        `"embeddings":[[1,0]]`,
+			"/documents?retrieveVectors=true":                                          `"embeddings":[[-1,0],[0,-1]]`,
+		} {
+			if a := f.do("GET", at+path, "", admin...); !strings.Contains(a.Body.String(), want) {
+				t.Errorf("%s%s: %s, want %s", name, path, a.Body, want)
+			}
+		}
+		f.do("POST", at+"/similar", `{"id":2,"embedder":"mine","limit":1,"retrieveVectors":true}`, admin...).want(200, nil)
 	}
 }

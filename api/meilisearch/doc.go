@@ -30,6 +30,8 @@ type Engine interface {
 	CreateCollection(ctx context.Context, name string, s search.Settings) (search.CollectionInfo, error)
 	ChangeSettings(ctx context.Context, name string, change func(search.Settings) (search.Settings, error)) (search.CollectionInfo, error)
 	DropCollection(ctx context.Context, name string) error
+	Reembed(ctx context.Context, collection string, o search.ReembedOptions) (search.Task, error)
+	Task(ctx context.Context, id string) (search.Task, error)
 
 	Ingest(ctx context.Context, collection string, docs []search.Document) ([]search.ItemResult, error)
 	Document(ctx context.Context, collection, id string) (*search.StoredDocument, error)
@@ -144,10 +146,10 @@ func (s *Server) change(ctx context.Context, name string, f func(*index) error) 
 }
 
 // ensure makes an index if there is none.
-func (s *Server) ensure(ctx context.Context, name string) error {
+func (s *Server) ensure(ctx context.Context, name string, with search.Settings) error {
 	_, err := s.engine.Collection(ctx, name)
 	if errors.Is(err, search.ErrCollectionNotFound) {
-		if _, err = s.engine.CreateCollection(ctx, name, search.Settings{}); errors.Is(err, search.ErrCollectionExists) {
+		if _, err = s.engine.CreateCollection(ctx, name, with); errors.Is(err, search.ErrCollectionExists) {
 			err = nil
 		}
 	}

@@ -109,7 +109,7 @@ func (s *Server) AddDocuments(ctx context.Context, r Request, update bool) (*Sum
 	}
 	return s.run(ctx, "documentAdditionOrUpdate", r.Index, func(details map[string]any) error {
 		details["receivedDocuments"], details["indexedDocuments"] = len(docs), 0
-		if err := s.ensure(ctx, r.Index); err != nil {
+		if err := s.ensure(ctx, r.Index, search.Settings{}); err != nil {
 			return err
 		}
 		key, err := s.primaryKey(ctx, r.Index, r.Query.Get("primaryKey"), docs)
@@ -131,6 +131,10 @@ func (s *Server) ingest(ctx context.Context, name, key string, docs []object, up
 			first = err
 		}
 	}
+	x, err := s.open(ctx, name)
+	if err != nil {
+		return 0, err
+	}
 	const batch = 1000
 	for part := range slices.Chunk(docs, batch) {
 		var list []search.Document
@@ -141,25 +145,30 @@ func (s *Server) ingest(ctx context.Context, name, key string, docs []object, up
 				keep(err)
 				continue
 			}
-			if _, ok := doc["_vectors"]; ok {
-				keep(bad("vector_embedding_error", "document %q: _vectors: given, allowed: none; the collection's own model encodes texts", id))
-				continue
-			}
 			if update {
 				if doc, err = s.merged(ctx, name, id, doc, merged); err != nil {
 					keep(err)
 					continue
 				}
 			}
+			vectors, err := x.takeVectors(id, doc)
+			if err != nil {
+				keep(err)
+				continue
+			}
 			fields, err := json.Marshal(doc)
 			if err != nil {
 				return stored, err
+			}
+			if fields, err = vectors.Into(fields); err != nil {
+				keep(bad("vector_embedding_error", "document %q: %s", id, err))
+				continue
 			}
 			if len(fields) > s.max {
 				keep(&Error{413, "payload_too_large", fmt.Sprintf("document %q: %d bytes, allowed: %d", id, len(fields), s.max)})
 				continue
 			}
-			list = append(list, search.Document{ID: id, Fields: fields})
+			list = append(list, search.Document{ID: id, Fields: fields, KeepVectors: update})
 		}
 		if len(list) == 0 {
 			continue
@@ -307,7 +316,13 @@ func (s *Server) Document(ctx context.Context, r Request, id string) (any, error
 	if err != nil {
 		return nil, err
 	}
-	return x.shownDocument(doc.ID, doc.Fields, fieldsOf(r.Query.Get("fields"), nil))
+	shown, err := x.shownDocument(doc.ID, doc.Fields, fieldsOf(r.Query.Get("fields"), nil))
+	if err == nil && r.Query.Get("retrieveVectors") == "true" {
+		if err = x.checkRetrieval("invalid_document_retrieve_vectors", true); err == nil {
+			shown, err = s.setVectors(ctx, x, doc.ID, shown)
+		}
+	}
+	return shown, err
 }
 
 // documentsQuery asks for a page of documents.
@@ -333,7 +348,7 @@ func (s *Server) ListDocuments(ctx context.Context, r Request) (any, error) {
 		return nil, err
 	}
 	q.Limit, q.Fields = &limit, fieldsOf(r.Query.Get("fields"), nil)
-	q.Filter = filterParam(r.Query)
+	q.Filter, q.RetrieveVectors = filterParam(r.Query), r.Query.Get("retrieveVectors") == "true"
 	return s.documents(ctx, r, q)
 }
 
@@ -383,6 +398,9 @@ func (s *Server) documents(ctx context.Context, r Request, q documentsQuery) (an
 	if err != nil {
 		return nil, err
 	}
+	if err := x.checkRetrieval("invalid_document_retrieve_vectors", q.RetrieveVectors); err != nil {
+		return nil, err
+	}
 	text, err := Filter(q.Filter)
 	if err != nil {
 		return nil, err
@@ -409,6 +427,9 @@ func (s *Server) documents(ctx context.Context, r Request, q documentsQuery) (an
 		out.Total = res.Total.Value
 		for _, h := range res.Hits {
 			doc, err := x.shownDocument(h.ID, h.Document, q.Fields)
+			if err == nil && q.RetrieveVectors {
+				doc, err = s.setVectors(ctx, x, h.ID, doc)
+			}
 			if err != nil {
 				return nil, err
 			}

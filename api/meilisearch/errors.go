@@ -40,8 +40,8 @@ func Describe(err error) (Problem, int) {
 				message = c.is.Error()
 			}
 			var fe *search.FieldError
-			if errors.As(err, &fe) && fe.Field == "filter" {
-				return ProblemOf(c.status, "invalid_search_filter", message), c.status
+			if errors.As(err, &fe) && (fe.Field == "filter" || fe.Field == "vector") {
+				return ProblemOf(c.status, "invalid_search_"+fe.Field, message), c.status
 			}
 			return ProblemOf(c.status, c.code, message), c.status
 		}

@@ -77,6 +77,12 @@ func (s *Server) Similar(ctx context.Context, r Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := x.checkRetrieval("invalid_similar_retrieve_vectors", b.RetrieveVectors); err != nil {
+		return nil, err
+	}
+	if err := x.checkEmbedder("invalid_similar_embedder", "embedder", b.Embedder); err != nil {
+		return nil, err
+	}
 	text, err := Filter(b.Filter)
 	if err != nil {
 		return nil, err
@@ -102,6 +108,11 @@ func (s *Server) Similar(ctx context.Context, r Request) (any, error) {
 			return nil, err
 		}
 		hits = append(hits, hit)
+	}
+	if b.RetrieveVectors {
+		if err := s.setHitVectors(ctx, x, show, res.Hits, hits); err != nil {
+			return nil, err
+		}
 	}
 	return map[string]any{"hits": hits, "id": id, "processingTimeMs": int(math.Ceil(res.TookMS)), "limit": limit, "offset": b.Offset, "estimatedTotalHits": res.Total.Value}, nil
 }

@@ -19,7 +19,7 @@ import (
 type Query struct {
 	IndexUID                string          `json:"indexUid,omitempty"` // of a multi-search
 	Q                       *string         `json:"q"`
-	Vector                  json.RawMessage `json:"vector"`
+	Vector                  []float32       `json:"vector"`
 	Media                   json.RawMessage `json:"media"`
 	Hybrid                  *hybrid         `json:"hybrid"`
 	Offset                  *int            `json:"offset"`
@@ -126,6 +126,14 @@ func SearchParams(v url.Values) (q Query, err error) {
 		ShowMatchesPosition: flag("showMatchesPosition"), ShowRankingScore: flag("showRankingScore"), ShowRankingScoreDetails: flag("showRankingScoreDetails"),
 		RankingScoreThreshold: decimal("rankingScoreThreshold"), Filter: filterParam(v), Sort: list("sort"), Distinct: text("distinct"), Facets: list("facets"),
 		MatchingStrategy: v.Get("matchingStrategy"), AttributesToSearchOn: list("attributesToSearchOn"), Locales: list("locales")}
+	for i, text := range list("vector") {
+		x, e := strconv.ParseFloat(text, 32)
+		if e != nil && err == nil {
+			err = bad("invalid_search_vector", "vector: got %.40q at %d, allowed: a number", text, i)
+		}
+		q.Vector = append(q.Vector, float32(x))
+	}
+	q.RetrieveVectors = flag("retrieveVectors")
 	if ratio := decimal("hybridSemanticRatio"); ratio != nil || v.Has("hybridEmbedder") {
 		q.Hybrid = &hybrid{v.Get("hybridEmbedder"), ratio}
 	}
@@ -147,7 +155,11 @@ func (s *Server) Search(ctx context.Context, r Request, m Query) (*Answer, error
 	if err != nil {
 		return nil, err
 	}
-	return x.answer(m, p, res)
+	a, err := x.answer(m, p, res)
+	if err == nil && m.RetrieveVectors {
+		err = s.setHitVectors(ctx, x, p.shown, res.Hits, a.Hits)
+	}
+	return a, err
 }
 
 // plan is a query in the engine's terms.
@@ -165,14 +177,13 @@ func (x *index) plan(m Query) (p plan, err error) {
 	set := &x.settings
 	q := &p.query
 	switch {
-	case len(m.Vector) > 0 && string(m.Vector) != "null":
-		return p, bad("invalid_search_vector", "vector: given, allowed: none; the collection's own model encodes queries")
 	case len(m.Media) > 0 && string(m.Media) != "null":
 		return p, bad("invalid_search_media", "media: given, allowed: none")
-	case m.RetrieveVectors:
-		return p, bad("invalid_search_retrieve_vectors", "retrieveVectors: got true, allowed: false")
 	case m.Page != nil || m.HitsPerPage != nil:
 		p.pages = true
+	}
+	if err := x.checkRetrieval("invalid_search_retrieve_vectors", m.RetrieveVectors); err != nil {
+		return p, err
 	}
 	if m.Q != nil {
 		q.Q = *m.Q
@@ -246,7 +257,13 @@ func (x *index) plan(m Query) (p plan, err error) {
 func (x *index) planMode(m Query, q *search.Query) error {
 	set := &x.settings
 	q.Mode, q.Unfinished = search.Keyword, set.PrefixSearch != "disabled"
+	if m.Vector != nil && m.Hybrid == nil {
+		return bad("missing_search_hybrid", "hybrid: missing, required with vector")
+	}
 	if h := m.Hybrid; h != nil {
+		if err := x.checkEmbedder("invalid_search_embedder", "hybrid.embedder", h.Embedder); err != nil {
+			return err
+		}
 		ratio := 0.5
 		if h.SemanticRatio != nil {
 			ratio = *h.SemanticRatio
@@ -261,6 +278,9 @@ func (x *index) planMode(m Query, q *search.Query) error {
 			if ratio != 0.5 { // the default is what the query's own evidence says
 				q.Alpha = &ratio
 			}
+		}
+		if ratio > 0 {
+			q.Vector = m.Vector
 		}
 	}
 	if !set.TypoTolerance.Enabled {

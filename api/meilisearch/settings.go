@@ -58,7 +58,7 @@ var defaults = map[string]string{
 }
 
 // merged are the settings whose members are changed one by one.
-var merged = []string{"typoTolerance", "faceting", "pagination"}
+var merged = []string{"typoTolerance", "faceting", "pagination", "embedders"}
 
 // SettingNames returns the names of the settings, sorted.
 func SettingNames() []string { return slices.Sorted(maps.Keys(defaults)) }
@@ -173,8 +173,26 @@ func (s *Server) patch(ctx context.Context, name string, patch map[string]json.R
 		for n, v := range patch {
 			details[n] = v
 		}
-		if err := s.ensure(ctx, name); err != nil {
-			return err
+		made := false
+		if raw, ok := patch["embedders"]; ok && string(raw) != "null" {
+			next, err := readSettings(map[string]json.RawMessage{"embedders": raw})
+			if err != nil {
+				return err
+			}
+			e, dimension, err := next.providedEmbedder()
+			if err != nil {
+				return err
+			}
+			if made = e != ""; made {
+				if err := s.provide(ctx, name, dimension); err != nil {
+					return err
+				}
+			}
+		}
+		if !made {
+			if err := s.ensure(ctx, name, search.Settings{}); err != nil {
+				return err
+			}
 		}
 		return s.change(ctx, name, func(x *index) error {
 			set := maps.Clone(x.Settings)
@@ -198,7 +216,7 @@ func (s *Server) patch(ctx context.Context, name string, patch map[string]json.R
 			if err != nil {
 				return err
 			}
-			if err := next.check(); err != nil {
+			if _, _, err := next.providedEmbedder(); err != nil {
 				return err
 			}
 			if _, ok := patch["synonyms"]; ok {
@@ -219,23 +237,7 @@ func (s *Server) patch(ctx context.Context, name string, patch map[string]json.R
 	})
 }
 
-// check refuses settings that would be ignored and change what searches find.
-func (s *settings) check() error {
-	for name, raw := range s.Embedders {
-		var e struct {
-			Source string `json:"source"`
-		}
-		if err := json.Unmarshal(raw, &e); err != nil {
-			return bad("invalid_settings_embedders", "embedders.%.40s: allowed: an object", name)
-		}
-		if e.Source == "userProvided" {
-			return bad("invalid_settings_embedders", "embedders.%.40s.source: got userProvided, allowed: another one; the collection's own model encodes texts, whatever it is called", name)
-		}
-	}
-	return nil
-}
-
-// mergeMembers sets the members of patch in an object.
+// mergeMembers sets the members of patch in an object; null removes one.
 func mergeMembers(object, patch json.RawMessage) (json.RawMessage, error) {
 	var a, b map[string]json.RawMessage
 	if err := json.Unmarshal(object, &a); err != nil {
@@ -245,6 +247,7 @@ func mergeMembers(object, patch json.RawMessage) (json.RawMessage, error) {
 		return nil, err
 	}
 	maps.Copy(a, b)
+	maps.DeleteFunc(a, func(_ string, v json.RawMessage) bool { return string(v) == "null" })
 	return json.Marshal(a)
 }
 
