@@ -7,6 +7,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"golang.org/x/text/unicode/norm"
+
 	"example.com/searchd/index/keyword/analysis"
 )
 
@@ -15,12 +17,16 @@ const (
 	maxCompoundWords = 12  // of a query; the words of longer ones say less by themselves
 	maxCompoundBytes = 512 // of its text
 	maxParts         = 10  // of a word
-	maxSplits        = 8   // ways to split a word
+	maxSplits        = 16  // ways to split a word
 	minSplitLetters  = 4   // of a word
 	minJoinedDigits  = 7   // of a number: 2 3 is not 23
 	maxJoinedDigits  = 16
-	maxBorders       = 3 // between letters and digits of a word
-	blockDigits      = 4 // of the blocks in which IBANs and card numbers are written
+	maxBorders       = 4  // between letters and digits of a word
+	maxNumberSplits  = 48 // ways to split a number
+	maxNumberParts   = 5
+	maxGroup         = 7  // digits of a part of a number
+	maxParticle      = 16 // bytes of a stop word that ends another word
+	blockDigits      = 4  // of the blocks in which IBANs and card numbers are written
 )
 
 // alternativeBytes is about the memory of an alternative.
@@ -40,6 +46,9 @@ const guessedShare = 0.75
 //     cream", 16gb 16gb or "16 gb". Numbers, and what is written in blocks of four, may have more
 //     parts. The parts do not count in documents that have the word. A word of letters that no
 //     document has counts for guessedShare of its idf.
+//
+// A stop word is joined to the word before it if it is the last one of the query, and may be the
+// last part of a word: set up, setup.
 func (x *Index) compounds(ctx context.Context, l lexicon, q Query, rules []expansion) (out []expansion, err error) {
 	words, err := x.compoundWords(ctx, l, q, rules)
 	if err != nil {
@@ -82,7 +91,8 @@ func (x *Index) compoundWords(ctx context.Context, l lexicon, q Query, rules []e
 	if len(q.Text) > maxCompoundBytes {
 		return nil, nil
 	}
-	words := x.analyzer.WholeTokens(q.Text, noName)
+	all := x.analyzer.WholeWords(q.Text)
+	words := slices.DeleteFunc(slices.Clone(all), func(w analysis.Token) bool { return w.Kind == analysis.Stop })
 	if len(words) > maxCompoundWords {
 		return nil, nil
 	}
@@ -130,6 +140,11 @@ func (x *Index) compoundWords(ctx context.Context, l lexicon, q Query, rules []e
 				out[k].add(alternative{text: term, part: words[k].Term}, have)
 			}
 		}
+		if i == len(words)-1 && len(all) > 1 && all[len(all)-2].Start == w.Start && !taken(w) {
+			if err := x.addParticle(l, q, asked, &out[i], all[len(all)-1]); err != nil {
+				return nil, err
+			}
+		}
 		out[i].parts = hasParts(w)
 		if q.Texts != nil && !taken(w) {
 			if err := x.addSplits(ctx, l, q, &out[i]); err != nil {
@@ -138,6 +153,24 @@ func (x *Index) compoundWords(ctx context.Context, l lexicon, q Query, rules []e
 		}
 	}
 	return out, nil
+}
+
+// addParticle adds to the last word of a query what it is with the stop word after it.
+func (x *Index) addParticle(l lexicon, q Query, asked map[string]bool, w *compoundWord, stop analysis.Token) error {
+	between := q.Text[w.token.End:max(w.token.End, stop.Start)]
+	joined := q.Text[w.token.Start:w.token.End] + q.Text[stop.Start:stop.End]
+	if !canJoin(between) || !mayBeOneWord(joined, between, 2) {
+		return nil
+	}
+	term, ok := oneTerm(x.analyzer, joined)
+	if !ok || asked[term] {
+		return nil
+	}
+	have, err := l.has(term)
+	if err == nil && (have || !l.local()) {
+		w.add(alternative{text: term, part: w.token.Term}, have)
+	}
+	return err
 }
 
 func noName(string) bool { return false }
@@ -172,7 +205,7 @@ func mayBeOneWord(joined, between string, parts int) bool {
 // addSplits adds to a word its parts, as phrases that documents have. While the terms of other
 // indexes are unknown, it only notes that the word can be split.
 func (x *Index) addSplits(ctx context.Context, l lexicon, q Query, w *compoundWord) error {
-	text := q.Text[w.token.Start:w.token.End]
+	text := norm.NFKC.String(q.Text[w.token.Start:w.token.End])
 	if l.local() {
 		if found, ok := l.view.splits.Get(text); ok {
 			for _, alt := range found {
@@ -221,9 +254,17 @@ func (x *Index) splits(l lexicon, text string, parts bool) (ways [][]string, err
 		return nil, nil
 	}
 	known := map[string]bool{}
-	ways = splitWord(text, maxSplits, func(part string) bool {
+	limit := maxSplits
+	if !strings.ContainsFunc(text, unicode.IsLetter) {
+		limit = maxNumberSplits
+	}
+	ways = splitWord(text, limit, func(part string) bool {
 		is, seen := known[part]
-		if term, ok := oneTerm(x.analyzer, part); !seen && ok && err == nil {
+		term, ok := oneTerm(x.analyzer, part)
+		if !ok && strings.HasSuffix(text, part) {
+			term, ok = x.particle(part)
+		}
+		if !seen && ok && err == nil {
 			is, err = l.has(term)
 			is = is || l.firstRound()
 		}
@@ -233,7 +274,21 @@ func (x *Index) splits(l lexicon, text string, parts bool) (ways [][]string, err
 	return ways, err
 }
 
-// splitWord returns at most limit ways to split a word into known parts.
+// particle returns the term of a stop word that may end a word: up of setup.
+func (x *Index) particle(text string) (string, bool) {
+	if len(text) > maxParticle {
+		return "", false
+	}
+	words := x.analyzer.WholeWords(text)
+	if len(words) != 1 || words[0].Kind != analysis.Stop || words[0].End-words[0].Start != len(text) {
+		return "", false
+	}
+	return words[0].Term, true
+}
+
+// splitWord returns at most limit ways to split a word into known parts, those of numbers with the
+// fewest parts first. One of letters and digits is split between these, and once between letters:
+// galaxy s24.
 func splitWord(word string, limit int, known func(part string) bool) (ways [][]string) {
 	add := func(parts ...string) {
 		if len(ways) < limit && !slices.ContainsFunc(parts, func(p string) bool { return !known(p) }) {
@@ -265,19 +320,20 @@ func splitWord(word string, limit int, known func(part string) bool) (ways [][]s
 			}
 		}
 	case letters == 0 && digits >= minJoinedDigits && digits <= maxJoinedDigits:
-		splitNumber(word, nil, known, func(parts []string) { add(parts...) })
-	case len(borders) == 1:
-		ways = append(ways, []string{word[:borders[0]], word[borders[0]:]}) // every document with the word has these terms
-	case len(borders) <= maxBorders:
-		for chosen := 1; chosen < 1<<len(borders); chosen++ {
-			var parts []string
-			at := 0
-			for k, b := range borders {
-				if chosen>>k&1 == 1 {
-					parts, at = append(parts, word[at:b]), b
-				}
+		for parts := 2; parts <= maxNumberParts && len(ways) < limit; parts++ {
+			splitNumber(word, parts, nil, known, func(parts []string) { add(parts...) })
+		}
+	case len(borders) == 0 || len(borders) > maxBorders:
+	default:
+		if len(borders) == 1 {
+			ways = append(ways, []string{word[:borders[0]], word[borders[0]:]}) // every document with the word has these terms
+		} else {
+			splitAt(word, borders, -1, add)
+		}
+		for i := range word {
+			if isInside(word, i) {
+				splitAt(word, slices.Sorted(slices.Values(append([]int{i}, borders...))), i, add)
 			}
-			add(append(parts, word[at:])...)
 		}
 	}
 	if digits > 2*blockDigits && len(word) <= maxParts*blockDigits && len(word) == letters+digits {
@@ -290,15 +346,57 @@ func splitWord(word string, limit int, known func(part string) bool) (ways [][]s
 	return ways
 }
 
-// splitNumber calls f with the ways to split a number, after parts, into two to five known groups
-// of two to seven digits; the first may have one digit.
-func splitNumber(number string, parts []string, known func(part string) bool, f func(parts []string)) {
-	if number == "" && len(parts) > 1 {
-		f(parts)
+// splitAt calls f with the ways to split a word at one or more of some places, which ascend, and at
+// must, if that is one of them.
+func splitAt(word string, places []int, must int, f func(parts ...string)) {
+	needed := 0
+	if k := slices.Index(places, must); k >= 0 {
+		needed = 1 << k
 	}
-	for n := min(1+len(parts), 2); n <= min(7, len(number)) && len(parts) < 5; n++ {
+	for chosen := 1; chosen < 1<<len(places); chosen++ {
+		if chosen&needed != needed {
+			continue
+		}
+		var parts []string
+		at := 0
+		for k, p := range places {
+			if chosen>>k&1 == 1 {
+				parts, at = append(parts, word[at:p]), p
+			}
+		}
+		f(append(parts, word[at:])...)
+	}
+}
+
+// isInside reports whether a word of letters and digits may be split between two letters at i: what
+// is before has minInside letters, and what is after has two characters.
+func isInside(word string, i int) bool {
+	const minInside = 3
+	n := 0
+	for j := i; j > 0 && !analysis.IsDigit(word[j-1]); {
+		_, size := utf8.DecodeLastRuneInString(word[:j])
+		j -= size
+		n++
+	}
+	return n >= minInside && !analysis.IsDigit(word[i]) && utf8.RuneCountInString(word[i:]) > 1
+}
+
+// splitNumber calls f with the ways to split a number into as many known groups of at most seven
+// digits, after parts. Single digits are groups only at the ends and behind four digits, as in
+// telephone numbers: 0043 1 58858 0.
+func splitNumber(number string, groups int, parts []string, known func(part string) bool, f func(parts []string)) {
+	if groups == 1 {
+		if len(number) <= maxGroup && known(number) {
+			f(append(parts, number))
+		}
+		return
+	}
+	for n := 1; n <= min(maxGroup, len(number)-1); n++ {
+		if n == 1 && len(parts) > 0 && len(parts[len(parts)-1]) < blockDigits {
+			continue
+		}
 		if known(number[:n]) {
-			splitNumber(number[n:], append(parts, number[:n]), known, f)
+			splitNumber(number[n:], groups-1, append(parts, number[:n]), known, f)
 		}
 	}
 }

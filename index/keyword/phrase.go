@@ -65,6 +65,10 @@ func newPhrase(a *analysis.Analyzer, text string) Phrase {
 // candidates for a longer one.
 func (p Phrase) Len() int { return len(p.steps) }
 
+func (p Phrase) endsInStop() bool {
+	return len(p.steps) > 0 && strings.HasPrefix(p.steps[len(p.steps)-1].term, analysis.StopPrefix)
+}
+
 // terms returns the distinct terms.
 func (p Phrase) terms() []string {
 	all := map[string]bool{}

@@ -53,6 +53,9 @@ func (x *Index) phrasePostings(ctx context.Context, v *view, s *segmentView, alt
 		share := float64(len(s.nos)) / float64(max(v.docs, 1))
 		if alt.unlikely {
 			share /= 4
+			if p.endsInStop() {
+				share = 0 // very many documents have a stop word
+			}
 		}
 		read := s.shortest(docs, found, share)
 		if err := x.readPhrase(ctx, s, p, read, found, texts); err != nil {

@@ -51,6 +51,15 @@ func TestJoinedAndSeparate(t *testing.T) {
 		{"de", "Steuererklärung", "Steuer-Erklärung", []string{"Steuererklärung", "Erklärung der Steuer"}},
 		{"de", "16gb", "16 GB Speicher", []string{"16gb"}},
 		{"fr", "weekend", "un week-end", []string{"weekend"}},
+		{"en", "setup", "set up the router", []string{"setup", "a set, and up"}},
+		{"en", "set up", "a setup guide", []string{"set up"}},
+		{"en", "login", "how to log in", []string{"login", "a log is in it"}},
+		{"en", "0301234567", "tel 030.1234.567", []string{"0301234567", "030 and 1234 567"}},
+		{"en", "00431588580", "0043 1 588580", []string{"00431588580", "0 1 2 3 4 5 6 7 8 9"}},
+		{"en", "01711234567", "call 0171 123 45 67", []string{"01 71 12 34 567", "01 711 23 456 7", "0171 1234 567 123 45 67"}},
+		{"en", "SW1A1AA", "London SW1A 1AA", []string{"SW1A1AA"}},
+		{"en", "thinkpadx1", "a ThinkPad X1 Carbon", []string{"thinkpadx1"}},
+		{"en", "no5", "perfume №5", []string{"no5", "no 5"}},
 	} {
 		finds(t, tc.language, tc.query, append([]string{tc.text}, tc.others...)...)
 	}
@@ -69,14 +78,16 @@ func TestSingleLetters(t *testing.T) {
 		{"an X ray", "xray|x-ray"}, {"a T shirt", "tshirt|t-shirt"}, {"a K-pop song", "kpop|k pop"}, {"a kpop song", "K pop|k-pop"},
 		{"WiFi 6E", "wifi6e|wifi 6e"}, {"wifi6e", "WiFi 6E|wifi 6e"}, {"iPhone 15 Pro", "iphone15pro|iphone 15pro"}, {"iPhone15Pro", "iPhone 15 Pro|iphone 15 pro"},
 		{"B2B trade", "b-2-b|b 2 b"}, {"GPT-4o", "gpt4o|gpt 4o|GPT 4o"}, {"vitamin D3", "vitamin d 3|vitamin d-3"},
+		{"the R & D team", "rd team|RD|R&D|R & D|r & d team"}, {"RD team", "R & D"}, {"R&D team", "R & D|RD"}, {"a Q & A page", "QA page|Q&A"}, {"QA page", "Q & A"}, {"an I / O error", "IO|I/O|io error"},
+		{"from AT & T", "ATT|AT&T"}, {"ATT", "AT & T"}, {"an A / B test", "AB test|A/B test"}, {"M & A deals (M & A)", "M&A deals|MA"},
 	} {
 		finds(t, "en", tc.queries, tc.text, "usbc usb-c a/b ab io i/o rd r&d", "c b d e x y i o", "something else")
 	}
 	x := openTemp(t, Options{})
-	for no, text := range []string{"he/she", "USB  C", "the C", "a 5 k run", "USB. C"} {
+	for no, text := range []string{"he/she", "USB  C", "the C", "a 5 k run", "USB. C", "he & she", "A & 5", "R &D"} {
 		apply(t, x, uint64(no+1), Entry{No: uint32(no), Text: []Field{{"text", text}}})
 	}
-	for _, query := range []string{"heshe", "usbc", "thec", "5k"} {
+	for _, query := range []string{"heshe", "usbc", "thec", "5k", "a5", "rd"} {
 		if got := found(t, x, Query{Text: query, Operator: And}); len(got) > 0 {
 			t.Errorf("%q finds %v", query, got)
 		}
@@ -116,7 +127,10 @@ func TestPartsOfNames(t *testing.T) {
 		{"de", "Version 2.10.3", "2.10|2.10.3"},
 		{"fr", "Windows11 et Office2019", "windows|office|windows 11|office2019"},
 		{"cjk", "iPhone15 ケース", "iphone|iphone15|iphone 15"},
-		{"standard", "Galaxy S24 Ultra", "s24|galaxy s 24"},
+		{"standard", "Galaxy S24 Ultra", "s24|galaxy s 24|galaxys24|GalaxyS24"},
+		{"en", "Galaxy S24", "galaxys24|GalaxyS24|galaxy s24|galaxy s 24"}, {"en", "galaxys24", "Galaxy S24|galaxy s 24"},
+		{"en", "MacBook Pro 16", "macbookpro16|MacBookPro16|macbook pro16"}, {"en", "at 2023-11-05t09:15:00z", "2023-11-05|20231105"},
+		{"en", "a 100m2 flat", "100|m2|100 m2"}, {"en", "on 05.11.2023", "05112023|05.11.2023|2023"},
 	} {
 		finds(t, tc.language, tc.queries, tc.text, "something else")
 	}
@@ -141,6 +155,7 @@ func TestSigns(t *testing.T) {
 		{"½ cup of sugar", "1/2|½"}, {"1/2 cup", "½|1/2"}, {"2½ cups", "½|1/2|2"}, {"¾ and ⅔", "3/4|2/3|¾"}, {"1⁄2 cup", "1/2|½"},
 		{"5 ㎏ of rice", "kg|㎏|5 kg"}, {"5㎏", "5kg|5 kg"}, {"5kg", "5㎏"}, {"100 ㎞", "km|㎞"}, {"20 ℃", "℃|C|20"}, {"20 °C", "℃"}, {"№ 5", "№|5"}, {"No 5", "№ 5"}, {"№5", "5"},
 		{"step ①", "1|①|step 1"}, {"⑩ things", "10|⑩"}, {"Ⅻ", "xii"}, {"㍿", "株式会社"}, {"℡ 5", "tel"}, {"ﬁne ﬂour", "fine|flour"}, {"Ⓐ", "ⓐ"},
+		{"100㎡ flat", "100|m2|100 m2"}, {"L‵Oréal", "l'oréal|loreal"}, {"n᾿est", "n'est"},
 		{"Hawaiʻi", "hawaii|hawai'i|Hawai’i|hawai‘i|Hawaiʻi|hawai`i"}, {"O´Brien", "o'brien|obrien|O’Brien|OBrien"}, {"O`Brien", "o'brien|obrien"},
 		{"O‘Brien", "obrien|O'Brien|O´Brien"}, {"Kahʹan", "kah'an|kahan"}, {"O'Brien", "O´Brien|O`Brien|O‘Brien|Oʻbrien|O′Brien"}, {"`code` here", "code"},
 		{"well done 🎉", "🎉|well 🎉"}, {"party🎉time", "🎉|party|time"}, {"👍🏽", "👍|👍🏿"}, {"👍", "👍🏽"}, {"❤️ you", "❤|❤️"}, {"👩‍💻 at work", "👩‍💻|💻"}, {"flag 🇩🇪🇫🇷", "🇩🇪|🇫🇷"}, {"🤷‍♀️", "🤷"}, {"⭐⭐⭐", "⭐"}, {"1️⃣ first", "1"}, {"☎ 5", "☎"},

@@ -72,8 +72,14 @@ func (a *Analyzer) Tokens(text string) iter.Seq[Token] {
 			} else {
 				c = a.analyzeChunk(part)
 			}
-			if end := start + len(part); len(c.tokens) == 1 && end+1 < len(text) && text[end] == ' ' && (end+2 == len(text) || !isLower(text[end+2])) {
-				if name := a.withLetter(text[end+1:], part, c.tokens[0]); name.Term != "" {
+			if end := start + len(part); len(c.tokens) == 1 && end+1 < len(text) && text[end] == ' ' {
+				var name Token
+				if next := text[end+1:]; len(next) > 2 && (next[0] == '&' || next[0] == '/') && next[1] == ' ' {
+					name = a.aroundSign(part, c.tokens[0], next[2:])
+				} else if len(next) < 2 || !isLower(next[1]) {
+					name = a.withLetter(next, part, c.tokens[0])
+				}
+				if name.Term != "" {
 					name.Start, name.End, name.Position, name.Next = start+name.Start, start+name.End, position+name.Position, position+name.Next
 					if !yield(name) {
 						return
@@ -98,7 +104,7 @@ func (a *Analyzer) Tokens(text string) iter.Seq[Token] {
 func (a *Analyzer) withLetter(after, part string, word Token) (name Token) {
 	letter := singleLetter(after)
 	letters := part[word.Start:]
-	if letter == "" || len(part) > MaxJoined || word.Kind != Plain || word.End != len(part) || utf8.RuneCountInString(letters) < 2 || strings.ContainsFunc(letters, func(r rune) bool { return !unicode.IsLetter(r) }) {
+	if letter == "" || len(part) > MaxJoined || word.Kind != Plain || word.End != len(part) || utf8.RuneCountInString(letters) < 2 || strings.ContainsFunc(letters, notLetter) {
 		return name
 	}
 	for _, t := range a.chunks.get(letter, a.analyzeChunk).tokens {
@@ -113,6 +119,30 @@ func (a *Analyzer) withLetter(after, part string, word Token) (name Token) {
 	name = joined.tokens[0]
 	name.Kind = Name
 	name.Start, name.End, name.Position, name.Next = word.Start, len(part)+1+len(letter), word.Position, word.Next+1
+	return name
+}
+
+// aroundSign returns the name that joins the only word of a chunk with the next one, which is after
+// a space, a sign and a space, if one of both is a single letter: rd for R & D. See withLetter.
+func (a *Analyzer) aroundSign(part string, word Token, after string) (name Token) {
+	end := strings.IndexFunc(after, notLetter)
+	if end < 0 {
+		end = len(after)
+	}
+	left, right := part[word.Start:word.End], after[:end]
+	switch {
+	case right == "" || end < len(after) && !isSpace(after[end]) && !closes[after[end]], word.Kind != Plain && word.Kind != Stop || word.End != len(part):
+		return name
+	case utf8.RuneCountInString(left) > 1 && utf8.RuneCountInString(right) > 1, len(left)+len(right) > MaxJoined, strings.ContainsFunc(left, notLetter):
+		return name
+	}
+	joined := a.chunks.get(strings.ToLower(left+right), a.analyzeChunk)
+	if len(joined.tokens) != 1 || joined.tokens[0].Kind != Plain {
+		return name
+	}
+	name = joined.tokens[0]
+	name.Kind = Name
+	name.Start, name.End, name.Position, name.Next = word.Start, len(part)+len(" & ")+len(right), word.Position, word.Next+1
 	return name
 }
 
@@ -246,9 +276,18 @@ func (a *Analyzer) QueryTokens(text string) iter.Seq[Token] {
 // WholeTokens returns the words and names of text that are not part of another one: GitHub without
 // Git and Hub. A name counts if asName accepts its term; otherwise its words do.
 func (a *Analyzer) WholeTokens(text string, asName func(term string) bool) (out []Token) {
+	return a.whole(text, func(t Token) bool { return t.Kind == Plain || t.Kind == Name && asName(t.Term) })
+}
+
+// WholeWords returns the words of text, stop words too, that are not part of another one.
+func (a *Analyzer) WholeWords(text string) []Token {
+	return a.whole(text, func(t Token) bool { return t.Kind == Plain || t.Kind == Stop })
+}
+
+func (a *Analyzer) whole(text string, accept func(t Token) bool) (out []Token) {
 	for t := range a.Tokens(text) {
 		n := len(out)
-		if (t.Kind == Plain || t.Kind == Name && asName(t.Term)) && (n == 0 || t.Start < out[n-1].Start || t.End > out[n-1].End) {
+		if accept(t) && (n == 0 || t.Start < out[n-1].Start || t.End > out[n-1].End) {
 			out = append(out, t)
 		}
 	}

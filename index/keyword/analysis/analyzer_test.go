@@ -97,8 +97,8 @@ func TestWholeNames(t *testing.T) {
 		{"en", "A/B 90 km/h he/she a/b/c 1/x", "a/b ab km/h kmh a/b/c 1/x"},
 		{"en", "USB C, plan B. type C; vitamin a The I x y ab  c ab\nc 5 k X1 b x.y z go_to n Wi-Fi e", "usbc planb typec xy go_to wifi"},
 		{"en", "3.5mm v1.2.3", "3.5mm v1.2.3"},
-		{"en", "05.03.2024 2024.03.05 1.2.3 1.2.2024.5 192.168.0.1 3.14 1.234.567", "05.03.2024 2024.03.05"},
-		{"de", "05.03.2024 5.3.2024 1.234.567", "05.03.2024 5.3.2024"},
+		{"en", "05.03.2024 2024.03.05 1.2.3 1.2.2024.5 3.14 030.1234.567", "05032024 05.03.2024 20240305 2024.03.05 1220245 0301234567"},
+		{"de", "05.03.2024 5.3.2024 1.234.567", "05032024 05.03.2024 5.3.2024 1234567"},
 		{"en", strings.Repeat("abcdefgh/", 15), ""}, // longer than MaxTerm
 		{"de", "Mitarbeiter:innen E-Mail 12:30 C++ std::cout --hilfe", "mitarbeiter:inn email c++ std::cout --hilf"},
 		{"cjk", "猫C++犬 std::cout 한글++", "c++ std::cout"},

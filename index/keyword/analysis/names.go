@@ -21,9 +21,9 @@ import (
 //  4. A word after --, with others that hyphens join: --follow-key-file.
 //  5. A word after a full stop that does not end a sentence: .NET, .gitignore; and words of letters
 //     joined by &: AT&T.
-//  6. Words that hyphens join, or abbreviations that full stops join, without them: email for
-//     e-mail, gpt4 for GPT-4, 9783161484100 for a number with hyphens, ai for A.I., phd for Ph.D.;
-//     see joinedName.
+//  6. Words that hyphens join, or abbreviations and long numbers that full stops join, without
+//     them: email for e-mail, gpt4 for GPT-4, 9783161484100 for a number with hyphens, ai for A.I.,
+//     phd for Ph.D., 0301234567 for 030.1234.567; see joinedName.
 //  7. Letters with superscript digits, as plain ones: m2 for m². The letters stay a word, as the
 //     digits may be a footnote.
 //  8. The date that a time begins with, without hyphens: 20240315 for 2024-03-15T14:30.
@@ -108,17 +108,17 @@ func nameAt(input []byte, words analysis.TokenStream, first int) (from, to, last
 const MaxJoined = 64
 
 // joinedName returns the words from words[first] on that hyphens join, without the hyphens, and the
-// index of the word after them; or the abbreviations of words[first] that full stops join. The
-// name is nil if there is none: without a digit only two words are joined, and digits alone only if
-// there are three groups, as 3-2 is not 32.
+// index of the word after them; or the abbreviations or number of words[first] that full stops
+// join. The name is nil if there is none: without a digit only two words are joined, and digits
+// alone only if there are three groups, as 3-2 is not 32.
 func joinedName(input []byte, words analysis.TokenStream, first int) (name []byte, next int) {
 	if next = first + 1; !isAlphanumeric(words[first]) {
 		return nil, next
 	}
 	if bytes.IndexByte(words[first].Term, '.') >= 0 {
-		letters := bytes.ReplaceAll(words[first].Term, []byte("."), nil)
-		if areAbbreviations(words[first].Term) {
-			name = letters
+		joined := bytes.ReplaceAll(words[first].Term, []byte("."), nil)
+		if areAbbreviations(words[first].Term) || isDottedNumber(words[first].Term) {
+			name = joined
 		}
 		return name, next
 	}
@@ -169,13 +169,24 @@ func areAbbreviations(word []byte) bool {
 	return single || titles
 }
 
+// minDotted is the number of digits from which on a number with full stops is joined, as those of
+// telephones and dates are.
+const minDotted = 7
+
+// isDottedNumber reports whether a word is a number of at least three groups of digits between full
+// stops, which may be written without them: 030.1234.567, 05.03.2024.
+func isDottedNumber(word []byte) bool {
+	dots := bytes.Count(word, []byte("."))
+	return dots >= 2 && len(word)-dots >= minDotted && len(word) <= MaxJoined && len(bytes.Trim(word, ".0123456789")) == 0
+}
+
 // joinedDate returns the date, without hyphens, of three words that hyphens join and that go on
 // with a time, and where it ends; nil if there is none.
 func joinedDate(words analysis.TokenStream) (date []byte, end int) {
 	if len(words) != 3 {
 		return nil, 0
 	}
-	day, _, time := bytes.Cut(words[2].Term, []byte("T"))
+	day, _, time := bytes.Cut(bytes.ToUpper(words[2].Term), []byte("T"))
 	if !time || !allDigits(day) || !allDigits(words[0].Term) || !allDigits(words[1].Term) {
 		return nil, 0
 	}
@@ -197,7 +208,7 @@ func superscriptDigits(text []byte) (n int) {
 // joinsLetters reports whether a term without digits was made of this text by joining words at
 // hyphens, full stops or a space.
 func joinsLetters(term, text string) bool {
-	return !strings.ContainsAny(term, "-.") && strings.ContainsAny(text, "-. \u2010\u2011") && !strings.ContainsFunc(text, func(r rune) bool { return unicode.IsDigit(r) || r == '_' || r == '/' || r == ':' })
+	return !strings.ContainsAny(term, "-.") && strings.ContainsAny(text, "-. \u2010\u2011") && !strings.ContainsFunc(text, func(r rune) bool { return unicode.IsDigit(r) || r == '_' || r == '/' || r == ':' || r == '&' })
 }
 
 // HasSigns reports whether a name begins or ends with a sign that its words lack, or has an &.

@@ -69,7 +69,7 @@ func hasUsualForm(r rune) bool {
 	case fullWidth <= r && r <= fullWidthEnd:
 		return true
 	case unicode.Is(unicode.Hangul, r):
-		return false
+		return unicode.Is(unicode.So, r) // in a circle or parentheses
 	case isSuperscript(r), isSubscript(r), r == '™', r == '℠':
 		return false
 	default:
@@ -164,13 +164,13 @@ var (
 	aroundN = strings.NewReplacer("'n'", " n ", "’n’", "   n   ")
 	// likeApostrophes maps characters that are typed for apostrophes, and would separate words, to
 	// apostrophes of the same length.
-	likeApostrophes = map[rune]string{'`': "'", '´': "ʼ", '′': "’", '‛': "’", '՚': "ʼ"}
+	likeApostrophes = map[rune]string{'`': "'", '´': "ʼ", '′': "’", '‵': "’", '‛': "’", '՚': "ʼ", '᾿': "’", '᾽': "’"}
 )
 
 // unifyApostrophes replaces characters that stand for apostrophes between letters, and the
 // apostrophes of aroundN. It keeps the length of text.
 func unifyApostrophes(text []byte) []byte {
-	if bytes.ContainsAny(text, "`´′‛՚") {
+	if bytes.ContainsAny(text, "`´′‵‛՚᾿᾽") {
 		text = bytes.Clone(text)
 		for i, size := 1, 0; i < len(text); i += size {
 			var r rune

@@ -13,8 +13,8 @@ import (
 //
 //  1. The letters and the digits of a word that has both: iphone and 15 of iPhone15, gb of 16gb. If
 //     they alternate more than once, as in mp3player, only parts of at least minLetters letters, and
-//     two or more letters with the digits behind them, mp3; but all parts of 15T14 and the like,
-//     which come from times such as 2024-03-15T14:30.
+//     two or more letters with the digits behind them, mp3; 100 and m2 of 100m2; but all parts of
+//     15T14 and the like, which come from times such as 2024-03-15T14:30.
 //  2. The beginnings of numbers with several full stops: 2 and 2.10 of 2.10.3, but not 1.234 of
 //     1.234.567 where full stops separate thousands. After letters one full stop is enough: 2 of
 //     v2.10.
@@ -62,7 +62,7 @@ func appendRuns(dst analysis.TokenStream, t *analysis.Token) analysis.TokenStrea
 	for i, r := range string(t.Term) {
 		digit := unicode.IsDigit(r)
 		switch {
-		case digit || r == 'T' || r == 'Z':
+		case digit || r|0x20 == 't' || r|0x20 == 'z':
 		case unicode.IsLetter(r) || unicode.IsMark(r) || isApostrophe(r):
 			time = false
 		default:
@@ -77,6 +77,9 @@ func appendRuns(dst analysis.TokenStream, t *analysis.Token) analysis.TokenStrea
 		return dst
 	}
 	time = time && IsDigit(t.Term[0])
+	if len(borders) == 2 && IsDigit(t.Term[0]) && !time { // a number and a unit such as m2
+		dst = appendPart(appendPart(dst, subToken(t, 0, borders[0])), subToken(t, borders[0], len(t.Term)))
+	}
 	start, before := 0, 0
 	for _, end := range append(borders, len(t.Term)) {
 		run := t.Term[start:end]
