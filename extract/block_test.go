@@ -92,6 +92,12 @@ func</code></pre><div class="highlight-python notranslate"><div class=highlight>
 
 // A mark of a note does not join the word before it, and an exponent not its base.
 func TestSuperscripts(t *testing.T) {
+	for name, in := range map[string]string{"style.html": `<title>t</title><p>the rate<span style="color: red; vertical-align: super">7</span> of it`, "link.md": "the rate[7](#fn7) of it", "epub.html": `<title>t</title><p>the rate<a epub:type="noteref" href="n.xhtml">7</a> of it`, "role.html": `<title>t</title><p>the rate<a role="doc-noteref" href="n">7</a> of it`} {
+		if text, _ := readBytes(t, []byte(in), name, Options{}).docs[0].Fields["text"].(string); text != "the rate [7] of it" {
+			t.Errorf("%s: %q", in, text)
+		}
+	}
+
 	for in, want := range map[string]string{
 		"climate<sup>1</sup> report":                           "climate [1] report",
 		"climate<sup>[1]</sup> report":                         "climate [1] report",
@@ -122,6 +128,10 @@ func TestSuperscripts(t *testing.T) {
 		"<sup>1</sup>Smith, p. 5":                              "[1] Smith, p. 5",
 		"<sup>2</sup> Smith, p. 5":                             "2 Smith, p. 5",
 		"an <sup>unclosed":                                     "an unclosed",
+		`the rate<a href="#fn7">7</a> of it`:                   "the rate [7] of it",
+		`the rate<a href="#fn7">[7]</a>, or so`:                "the rate [7], or so",
+		`the rate<a href="#n">*</a> of it`:                     "the rate [*] of it",
+		`see<a href="#n">tables</a> and <a href="#n">7</a>`:    "seetables and 7",
 		"a <code>b</code>":                                     "a b",
 		"word<sup></sup> end":                                  "word end",
 	} {

@@ -395,7 +395,12 @@ func (w *markdownWriter) inline(n ast.Node, entering bool) ast.WalkStatus {
 		}
 		return ast.WalkSkipChildren
 	case *ast.Link:
-		w.sup.Note = w.sup.Note || w.sup.Open
+		w.sup.Note = w.sup.Note || w.sup.Open && !w.sup.Link
+		if entering {
+			w.link(bytes.HasPrefix(n.Destination, []byte("#")))
+		} else {
+			w.sup.Open = w.sup.Open && !w.sup.Link
+		}
 	case *ast.RawHTML:
 		if entering {
 			w.tag(n.Segments.Value(w.source))
@@ -424,9 +429,19 @@ func (w *markdownWriter) tag(tag []byte) {
 		w.sup.Open = false
 	case bytes.HasPrefix(lower, []byte("<a ")):
 		w.anchor = true
-		w.sup.Note = w.sup.Note || w.sup.Open
+		w.sup.Note = w.sup.Note || w.sup.Open && !w.sup.Link
+		w.link(bytes.Contains(lower, []byte(`href="#`)))
 	case bytes.HasPrefix(lower, []byte("</a")):
 		w.anchor = false
+		w.sup.Open = w.sup.Open && !w.sup.Link
+	}
+}
+
+// link begins a link. One to a place in the text, right behind a word, may be a footnote mark.
+func (w *markdownWriter) link(local bool) {
+	if local && !w.sup.Open && w.out.Joins() {
+		w.sup.End(&w.out, "")
+		w.sup = web.Superscript{Open: true, Link: true}
 	}
 }
 

@@ -13,15 +13,24 @@ import (
 type Superscript struct {
 	Open bool // its end tag has not come
 	Note bool // it holds a link, or says that it refers to a note
+	Link bool // the element is a link, which refers to a note if its text is a number or sign
 	Text content.Builder
-	link bool // the link is the element
+
+	styled bool // the element is raised by its style
+	link   bool // the link is the element
 }
 
 // End writes the superscript that is pending, if any; next is the text behind it.
 func (s *Superscript) End(out *content.Builder, next string) {
-	text, note := s.Text.String(), s.Note
+	text, note, link := s.Text.String(), s.Note, s.Link
 	if *s = (Superscript{}); text == "" {
 		return
+	}
+	if link && !note {
+		if note = isMark(text); !note {
+			out.Inline(text)
+			return
+		}
 	}
 	before := ""
 	if out.Joins() {
@@ -90,6 +99,11 @@ func raised(before, s, next string, note bool) string {
 		return " " + mark
 	}
 	return " " + s
+}
+
+// isMark reports whether the text of a link right behind a word is that of a footnote mark.
+func isMark(text string) bool {
+	return noteNumber.MatchString(text) || utf8.RuneCountInString(text) <= 2 && strings.Trim(text, "*†‡§¶#") == ""
 }
 
 // wordLength returns the number of letters at the end of s, at most 4.

@@ -80,6 +80,8 @@ type tagAttrs struct {
 	lang, name, content, alt, role, class, id string
 	hidden, unseen, undisplayed               bool // unseen: aria-hidden; undisplayed: by its style
 	noteRef                                   bool // a reference to a note, without a sup element
+	local                                     bool // a link to a place in the page
+	raised                                    bool // by its style
 }
 
 func readAttrs(z *html.Tokenizer) (a tagAttrs) {
@@ -101,6 +103,8 @@ func readAttrs(z *html.Tokenizer) (a tagAttrs) {
 			a.role = strings.ToLower(strings.TrimSpace(string(v)))
 		case "epub:type":
 			a.noteRef = strings.Contains(string(v), "noteref")
+		case "href":
+			a.local = len(v) > 1 && v[0] == '#'
 		case "class":
 			a.class = string(v)
 		case "id":
@@ -111,12 +115,16 @@ func readAttrs(z *html.Tokenizer) (a tagAttrs) {
 			a.unseen = string(v) == "true"
 		case "style":
 			a.undisplayed = undisplayed.Match(v)
+			a.raised = raisedStyle.Match(v)
 		}
 	}
 	return a
 }
 
-var undisplayed = regexp.MustCompile(`(?i)(?:^|;)\s*display\s*:\s*none`)
+var (
+	undisplayed = regexp.MustCompile(`(?i)(?:^|;)\s*display\s*:\s*none`)
+	raisedStyle = regexp.MustCompile(`(?i)(?:^|;)\s*vertical-align\s*:\s*(?:super|text-top)`)
+)
 
 // beside reports whether an element is not text of its page: controls, navigation, hidden elements
 // other than tab panels, the page footer and cookie banners.
@@ -310,9 +318,14 @@ func (w *writer) opens(tag atom.Atom, selfClosing bool, a *tagAttrs) {
 	case atom.A:
 		w.anchors++
 		w.sup.Note = w.sup.Note || w.sup.Open
-		if (a.noteRef || a.role == "doc-noteref") && !w.sup.Open {
+		if (a.noteRef || a.role == "doc-noteref" || a.local && w.pre == 0 && w.out.Joins()) && !w.sup.Open {
 			w.sup.End(w.out, "")
-			w.sup = Superscript{Open: true, Note: true, link: true}
+			w.sup = Superscript{Open: true, Note: a.noteRef || a.role == "doc-noteref", Link: true, link: true}
+		}
+	case atom.Span:
+		if a.raised && w.pre == 0 && !w.sup.Open {
+			w.sup.End(w.out, "")
+			w.sup = Superscript{Open: true, Note: w.anchors > 0, styled: true}
 		}
 	case atom.Ul, atom.Ol, atom.Menu:
 		w.lists++
@@ -395,6 +408,8 @@ func (w *writer) closes(tag atom.Atom) {
 	case atom.A:
 		w.anchors = max(0, w.anchors-1)
 		w.sup.Open = w.sup.Open && !w.sup.link
+	case atom.Span:
+		w.sup.Open = w.sup.Open && !w.sup.styled
 	case atom.Ul, atom.Ol, atom.Menu:
 		w.lists = max(0, w.lists-1)
 		w.items = min(w.items, w.lists)
