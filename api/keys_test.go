@@ -44,7 +44,7 @@ func (g guarded) token(scopes access.Scopes, collections ...string) string {
 // pathOf fills in the parameters of a route's path.
 func pathOf(t *testing.T, rt route) string {
 	t.Helper()
-	path := strings.NewReplacer("{collection}", "docs", "{id}", "a1", "{file}", "app.js", "{key}", "aaaaaaaaaaaa", "{model}", "m", "{alias}", "live", "{task}", "t", "{snapshot}", "s", "{node}", "n1").Replace(rt.path)
+	path := strings.NewReplacer("{collection}", "docs", "{id}", "a1", "{file}", "app.js", "{key}", "aaaaaaaaaaaa", "{model}", "m", "{alias}", "live", "{task}", "t", "{snapshot}", "s", "{node}", "n1", "{of}", "o").Replace(rt.path)
 	if strings.Contains(path, "{") {
 		t.Fatalf("%s %s: this test does not know what to put in", rt.method, rt.path)
 	}

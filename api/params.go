@@ -19,7 +19,7 @@ import (
 // the rest of the path, slashes included.
 var (
 	pathParams = map[string]func(field, value string) error{
-		"collection": checkPathName, "alias": checkPathName, "id": checkLength(512), "task": checkLength(512), "snapshot": checkLength(64), "node": checkLength(64), "key": checkLength(128), "setting": checkLength(64),
+		"collection": checkPathName, "alias": checkPathName, "id": checkLength(512), "task": checkLength(512), "snapshot": checkLength(64), "node": checkLength(64), "key": checkLength(128), "of": checkLength(64), "setting": checkLength(64),
 		"model": checkNothing, "file": checkNothing,
 	}
 	wholePaths = map[string]bool{"id": true, "model": true, "file": true}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"example.com/searchd/access"
+	"example.com/searchd/api/copies"
 
 	"github.com/labstack/echo/v4"
 )
@@ -59,6 +60,7 @@ func (s *Server) routes() []route {
 		toSearch, toRead, toWrite = access.Search, access.DocumentsRead, access.DocumentsWrite
 		toManage, toGrant, any    = access.CollectionsAdmin, access.KeysAdmin, access.All
 	)
+	copies := copies.Handlers{Copies: s.o.Copies, Decode: decodeBody, Body: bodyOf}
 	return append(s.meiliRoutes(), []route{
 		{"GET", "/v1/collections", any, value(s.listCollections), 0, nil, quick},
 		{"POST", "/v1/collections", toManage, s.createCollection, small, s.writes, write},
@@ -93,6 +95,13 @@ func (s *Server) routes() []route {
 		{"POST", "/v1/collections/{collection}/map", toSearch, value(s.postMap), small, s.embeds, write},
 
 		{"POST", "/v1/collections/{collection}/reembed", toManage, s.reembed, small, s.writes, write},
+
+		{"GET", "/v1/collections/{collection}/copy", toManage, value(copies.Original), 0, nil, quick},
+		{"PUT", "/v1/collections/{collection}/copy/{of}", toManage, empty(copies.Begin), small, s.writes, write},
+		{"DELETE", "/v1/collections/{collection}/copy/{of}", toManage, empty(copies.End), 0, s.writes, write},
+		{"POST", "/v1/collections/{collection}/copy/{of}/documents", toManage, empty(copies.Write), docs, s.writes, write},
+		{"POST", "/v1/collections/{collection}/documents/digests", toManage, value(copies.Digests), small, nil, write},
+		{"POST", "/v1/collections/{collection}/documents/stored", toManage, copies.Read, small, nil, write},
 
 		{"GET", "/v1/tasks", toManage, value(s.listTasks), 0, nil, quick},
 		{"GET", "/v1/tasks/{task}", toManage, value(s.getTask), 0, nil, quick},

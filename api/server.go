@@ -21,6 +21,7 @@ import (
 	"example.com/searchd/api/meilisearch"
 	"example.com/searchd/extract"
 	"example.com/searchd/mcp"
+	"example.com/searchd/search"
 )
 
 // Options configure a [Server]. Engine and Inference are required; the zero value of any other
@@ -28,6 +29,7 @@ import (
 type Options struct {
 	Engine       Engine
 	Inference    Inference             // required, as Engine is
+	Copies       *search.Copies        // copies collections with their vectors; default: those routes answer not_supported
 	Generator    *completion.Generator // generates text; default: none
 	Logger       *slog.Logger          // default: slog.Default()
 	Version      string                // shown by /info; default "dev"

@@ -45,7 +45,7 @@ func over(t *testing.T, o Options, so search.Options) *fixture {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { e.Close() })
-	o.Engine, o.Inference, o.Logger = e, e.Inference(), discard
+	o.Engine, o.Inference, o.Copies, o.Logger = e, e.Inference(), search.CopiesOf(e), discard
 	return &fixture{t: t, server: newServer(t, o)}
 }
 

@@ -215,7 +215,7 @@ func TestTenantTokensOnEveryRoute(t *testing.T) {
 		for method, op := range item.Operations() {
 			public := op.Security != nil && len(*op.Security) == 0
 			name := method + " " + path
-			at := strings.NewReplacer("{collection}", "both", "{id}", "nocturne-1", "{file}", "app.js", "{key}", f.id, "{model}", "m", "{alias}", "both", "{task}", "t", "{snapshot}", "s", "{node}", "n1").Replace(path)
+			at := strings.NewReplacer("{collection}", "both", "{id}", "nocturne-1", "{file}", "app.js", "{key}", f.id, "{model}", "m", "{alias}", "both", "{task}", "t", "{snapshot}", "s", "{node}", "n1", "{of}", "o").Replace(path)
 			if strings.Contains(at, "{") {
 				t.Fatalf("%s: this test does not know what to put in", name)
 			}

@@ -90,6 +90,10 @@ type Collection struct {
 
 	// Incarnation changes when the collection is recreated or restored from a backup.
 	Incarnation string `json:"incarnation"`
+
+	// CopyOf is the Incarnation of the collection that this one is being copied from. Documents are
+	// missing until that has ended, and other writes are refused.
+	CopyOf string `json:"copy_of,omitempty"`
 }
 
 // Model identifies the checkpoint that made a collection's vectors.

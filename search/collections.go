@@ -286,7 +286,7 @@ func (e *Engine) info(c backend.Collection) (CollectionInfo, error) {
 	return CollectionInfo{
 		Name: name, Settings: r.Settings, Model: r.Model,
 		Documents: c.Documents, Passages: c.Passages, Sequence: c.Sequence, Created: r.Created,
-		Incarnation: incarnation(c.Origin, r.Created), Damaged: c.Damaged, DamagedDocuments: c.DamagedDocuments,
+		Incarnation: incarnation(c.Origin, r.Created), Damaged: c.Damaged, DamagedDocuments: c.DamagedDocuments, CopyOf: r.CopyOf,
 	}, nil
 }
 

@@ -84,4 +84,8 @@ type CollectionInfo struct {
 	// Incarnation is another one after the collection was made anew or its data folder was restored
 	// from a backup: what is known of another one's documents says nothing of these. It is opaque.
 	Incarnation string `json:"incarnation"`
+
+	// CopyOf is the incarnation of the collection that this one is being copied from; until that
+	// has ended, documents are missing and other writes are refused.
+	CopyOf string `json:"copy_of,omitempty"`
 }

@@ -59,9 +59,7 @@ func (e *Engine) Documents(ctx context.Context, collection, cursor string, limit
 	if err != nil {
 		return nil, "", err
 	}
-	if next = page.Next; next != "" {
-		next = fmt.Sprintf("%s.%d~%s", incarnation(c.Origin, r.Created), catalog.GenerationOf(from), next)
-	}
+	next = listNext(incarnation(c.Origin, r.Created), from, page.Next)
 	if r.Settings.GivenVectors() {
 		if err := e.addVectors(ctx, from, page.Documents); err != nil {
 			return nil, "", err
@@ -76,6 +74,14 @@ func (e *Engine) Documents(ctx context.Context, collection, cursor string, limit
 		docs[i] = *s
 	}
 	return docs, next, nil
+}
+
+// listNext returns the cursor that [Engine.listFrom] takes apart, empty at the end.
+func listNext(incarnation, from, next string) string {
+	if next == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s.%d~%s", incarnation, catalog.GenerationOf(from), next)
 }
 
 const cursorAllowed = "the next of the previous page; start again without a cursor"

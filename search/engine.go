@@ -228,8 +228,19 @@ func (e *Engine) Ready() error {
 func (e *Engine) Inference() *inference.Service { return e.inference }
 
 // openToWrite is open for a writer: until done is called, no other generation takes the
-// collection's place.
+// collection's place. A copy that has not ended takes no writers.
 func (e *Engine) openToWrite(ctx context.Context, name string) (c backend.Collection, r record, done func(), err error) {
+	c, r, done, err = e.openToCopy(ctx, name)
+	if err == nil {
+		if err = r.checkCopied(name); err != nil {
+			done()
+		}
+	}
+	return c, r, done, err
+}
+
+// openToCopy is openToWrite for a copy, too.
+func (e *Engine) openToCopy(ctx context.Context, name string) (c backend.Collection, r record, done func(), err error) {
 	for {
 		if c, r, err = e.open(ctx, name); err != nil {
 			return c, r, nil, err

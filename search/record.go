@@ -53,6 +53,8 @@ type record struct {
 	Source    string `json:"source,omitempty"`
 	Precision string `json:"precision,omitempty"`
 	Kept      string `json:"kept,omitempty"`
+
+	CopyOf string `json:"copy_of,omitempty"` // incarnation of the collection that this one is to become a copy of
 }
 
 // config returns what the backend must know of the collection.

@@ -69,6 +69,9 @@ func (e *Engine) Reembed(ctx context.Context, collection string, o ReembedOption
 	if err := e.alone("re-embedding; import the documents into a new collection and let an alias lead to it"); err != nil {
 		return Task{}, err
 	}
+	if err := rec.checkCopied(collection); err != nil {
+		return Task{}, err
+	}
 	name, _ := e.catalog.NameOf(c.Name)
 	if o.Settings != nil {
 		s := o.Settings.Canonical()

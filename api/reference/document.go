@@ -183,7 +183,7 @@ func (r *reader) media(n node) (all []Media) {
 const Origin = "http://127.0.0.1:8080"
 
 // samples stand in paths for the parameters of these names.
-var samples = map[string]string{"collection": "docs", "id": "a1", "alias": "live", "model": "searchd", "task": "TASK", "snapshot": "SNAPSHOT", "node": "NODE", "key": "KEY_ID", "file": "app.js", "q": "flip pancakes", "follower": "replica-2"}
+var samples = map[string]string{"collection": "docs", "id": "a1", "alias": "live", "model": "searchd", "task": "TASK", "snapshot": "SNAPSHOT", "node": "NODE", "key": "KEY_ID", "of": "INCARNATION", "file": "app.js", "q": "flip pancakes", "follower": "replica-2"}
 
 // curl returns a command that sends a request of an operation.
 func curl(o Operation) string {

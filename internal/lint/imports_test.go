@@ -53,6 +53,7 @@ var closets = map[string]struct {
 	"search/embedder":   {[]string{"search/fault"}, "settings are read without asking anybody"},
 	"search/settings":   {[]string{"search/backend", "search/embedder", "search/fault", "search/mapping", "index"}, "settings are checked without documents, queries and checkpoints"},
 	"search/snapshot":   {[]string{"search/fault", "internal/disk"}, "a snapshot is a file; the engine writes and reads it"},
+	"search/wire":       {[]string{"search/backend", "search/passage"}, "the form of a document on its way is the same for a log and a copy"},
 	"search/task":       {[]string{"search/backend", "search/fault"}, "running an operation in the background needs no knowledge of it"},
 	"search/fault":      {[]string{"search/backend", "search/mapping"}, "whoever reports what is wrong with a request must not get the engine with it"},
 	"search/backend":    {[]string{"search/backend", "search/mapping", "search/passage", "index", "internal"}, "what a storage engine must offer is stated without one, so that there can be several"},

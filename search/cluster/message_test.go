@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"example.com/searchd/search/backend"
+	"example.com/searchd/search/wire"
 )
 
 var messages = []backend.Write{
@@ -58,7 +59,7 @@ func FuzzMessage(f *testing.F) {
 		if _, _, err := decodeMessage(b, 5, 0); err == nil && len(b) < 6 {
 			t.Errorf("%x is a message", b)
 		}
-		e, ok, err := decodeMessage(seal(bytes.Clone(b)), 5, 0)
+		e, ok, err := decodeMessage(wire.Seal(bytes.Clone(b)), 5, 0)
 		if err != nil || !ok {
 			return
 		}
