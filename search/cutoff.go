@@ -23,7 +23,7 @@ const (
 
 // autoCutoff returns that of the search's mode.
 func (s *search) autoCutoff() float64 {
-	if s.plan.Mode == Semantic {
+	if s.plan.Mode == Semantic || s.wordless {
 		return semanticCutoff
 	}
 	return hybridCutoff
@@ -101,20 +101,29 @@ func (s *search) cut(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	passes := func(c candidate) bool {
-		return f.Score(&c.words, &c.vector) >= least || complete != nil && complete.Contains(c.ref)
-	}
 	more := s.wordsPartial || s.selection != nil && s.selection.Partial
 	matches := make([]candidate, 0, len(s.candidates))
+	beyond := candidate{} // has at least the scores of what no retriever found
+	wordsMore, kept := s.wordTotal > s.wordsFound, 0
 	for _, c := range s.candidates {
-		if c.weak = !passes(c); c.weak {
+		all := complete != nil && complete.Contains(c.ref)
+		if all {
+			kept++
+		}
+		if c.weak = f.Score(&c.words, &c.vector) < least && !all; c.weak {
 			s.weak = append(s.weak, c)
 		} else {
 			matches = append(matches, c)
 		}
-		// The last document of a retriever tells whether those behind it could be matches.
-		more = more || s.nearFull && c.vector.Rank == s.nearFound && passes(candidate{vector: c.vector}) ||
-			s.wordTotal > s.wordsFound && c.words.Rank == s.wordsFound && passes(candidate{words: c.words})
+		if wordsMore && c.words.Rank == s.wordsFound {
+			beyond.words = c.words
+		}
+		if c.vector.Rank > 0 && c.vector.Rank == s.nearFound {
+			beyond.vector = c.vector
+		}
+	}
+	if s.nearFull || wordsMore {
+		more = more || f.Score(&beyond.words, &beyond.vector) >= least || complete != nil && complete.Len() > kept
 	}
 	s.candidates = matches
 	if s.total.Value, s.total.Relation = len(matches), "eq"; more {

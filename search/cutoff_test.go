@@ -54,6 +54,23 @@ func TestCutoff(t *testing.T) {
 		}
 		return r
 	}
+	t.Run("words that no document has", func(t *testing.T) {
+		r := find(search.Query{Q: "cash reserves for unexpected bills", Cutoff: search.CutoffAuto, Explain: true})
+		if len(r.Hits) == 0 || r.Hits[0].ID != "emergency-fund" || r.Hits[0].Score < 0.3 || r.Hits[0].Explain.Fusion.Alpha != 1 {
+			t.Errorf("%+v", r.Hits)
+		}
+	})
+	t.Run("the window does not change a count that is exact", func(t *testing.T) {
+		for _, cutoff := range []search.Cutoff{search.CutoffAuto, "0.3"} {
+			q := search.Query{Q: "water", Cutoff: cutoff, Limit: new(1)}
+			all := find(q).Total
+			for _, q.Window = range []int{2, 3, 4, 10} {
+				if r := find(q); r.Total.Value > all.Value || r.Total.Relation == "eq" && r.Total.Value < all.Value {
+					t.Errorf("cutoff %s: %+v of a window of %d, %+v of all", cutoff, r.Total, q.Window, all)
+				}
+			}
+		}
+	})
 	t.Run("nonsense has no match", func(t *testing.T) {
 		for _, mode := range []search.Mode{search.Hybrid, search.Semantic, search.Keyword} {
 			q := search.Query{Q: "xqzzyv qqqwww", Mode: mode, Cutoff: search.CutoffAuto, LessRelevant: 3, Sort: []search.SortKey{{Field: "n"}}, Facets: []search.Facet{{Field: "kind"}}}

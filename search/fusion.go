@@ -25,7 +25,7 @@ type candidate struct {
 // scorer returns what scores the candidates.
 func (s *search) scorer() fusion.Scorer {
 	return fusion.Scorer{
-		Mode: s.plan.Mode, Method: s.plan.Fusion, Alpha: s.alpha, Ceiling: s.wordCeiling, Floor: s.floor(),
+		Mode: s.plan.Mode, Wordless: s.wordless, Method: s.plan.Fusion, Alpha: s.alpha, Ceiling: s.wordCeiling, Floor: s.floor(),
 		Documents: s.documents, RawCosine: s.plan.given, MatchShare: s.matchShare, LeastMatch: s.leastMatch,
 	}
 }
@@ -77,6 +77,9 @@ func (s *search) weight() float64 {
 
 // autoWeight returns the weight that follows from the query's cosines.
 func (s *search) autoWeight() float64 {
+	if s.wordless {
+		return 1
+	}
 	best := s.best
 	for i := range s.candidates {
 		if c := &s.candidates[i]; c.vector.Known {

@@ -110,6 +110,7 @@ func (s *search) find(ctx context.Context) error {
 		return err
 	}
 	s.wordTotal, s.wordCeiling, s.wordSet, s.wordsPartial = words.Total, words.Ceiling, words.All, words.Partial
+	s.wordless = s.plan.Mode == Hybrid && words.Ceiling == 0
 	s.wordsFound, s.nearFound = len(words.Matches), len(near)
 	s.byRef = make(map[backend.Ref]int, len(words.Matches)+len(near))
 	s.candidates = make([]candidate, 0, len(words.Matches)+len(near))

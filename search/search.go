@@ -191,6 +191,7 @@ type search struct {
 	byRef        map[backend.Ref]int  // position in candidates, until they are ranked
 	wordTotal    int                  // documents that match by words, beyond the window too
 	wordCeiling  float64              // a BM25 that no document can exceed
+	wordless     bool                 // a hybrid search of words that no document has, filters aside
 	wordSet      *backend.Selection   // all documents that match by words, where facets or a sort need them; without a query all that pass the filter
 	spread       backend.Spread       // of the query's cosines with the collection
 	alpha        float64              // weight of the vector retriever

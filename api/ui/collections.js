@@ -127,7 +127,7 @@ export class Collections {
     const language = el('select', { id: 'newLanguage', class: 'select' }, new Option('by its texts', ''), languageOptions(''));
     const codes = el('select', { id: 'newQuantize', class: 'select' }, quantizeOptions('none'));
     const wrong = el('p', { class: 'wrong', id: 'newWrong', role: 'alert' });
-    const form = el('form', { class: 'collection make', 'aria-labelledby': 'newTitle' }, el('h2', { id: 'newTitle' }, 'New collection'), el('label', { class: 'wide' }, 'Name', name), el('label', null, 'Language', language), el('label', null, 'Vectors in memory', codes), wrong, el('button', { class: 'button' }, 'Make it'));
+    const form = el('form', { class: 'collection make', 'aria-labelledby': 'newTitle' }, el('h2', { id: 'newTitle' }, 'New collection'), el('label', { class: 'wide' }, 'Name', name), el('label', null, 'Language', language), el('label', null, 'Vectors in memory', codes), wrong, el('button', { class: 'button' }, 'Create'));
     form.addEventListener('submit', async (e) => {
       e.preventDefault();
       wrong.textContent = '';

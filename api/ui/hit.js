@@ -13,6 +13,7 @@ const snippetLength = 300;
 const chipLength = 60; // of a string
 const mostChips = 6;
 const topics = ['tags', 'tag', 'keywords', 'categories', 'category']; // chips before others
+const plain = ['lang', 'modified', 'path']; // what every file has: behind them
 
 /** The text of a field, by its dotted name. */
 export function fieldText(doc, field) {
@@ -133,9 +134,9 @@ export class Card {
         ...parseMarked(snippets[0]).map((part) => (part.marked ? el('mark', null, part.text) : part.text))));
   }
 
-  /** The fields of the document: those that have words of the query first, then what it is about, then the others as they come. */
+  /** The fields of the document: those that have words of the query first, then what it is about, then the others as they come, then what every file has. */
   facts() {
-    const rank = ([name]) => (this.hit.highlights?.[name] ? 0 : topics.includes(name.toLowerCase()) ? 1 : 2);
+    const rank = ([name]) => (this.hit.highlights?.[name] ? 0 : topics.includes(name.toLowerCase()) ? 1 : plain.includes(name) ? 3 : 2);
     return Object.entries(this.hit.document || {}).sort((a, b) => rank(a) - rank(b));
   }
 

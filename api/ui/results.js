@@ -384,7 +384,7 @@ export class Results {
     const url = (path) => new URL(path, document.baseURI).href;
     const zone = el('div', { class: 'teach ways' },
       way('Drop files here', el('p', null, el('a', { class: 'button primary', href: address({ view: 'collections', own: {} }) }, 'Add documents'), ' or drop files and folders: Markdown, HTML, PDF, office files, CSV, JSON lines, mail and more.')),
-      way('Command line', el('pre', { tabindex: '0' }, `searchd ingest --server ${location.origin} --collection ${c} FOLDER`)),
+      way('Command line', el('pre', { tabindex: '0' }, `searchd ingest \\\n  --server ${location.origin} \\\n  --collection ${c} FOLDER`)),
       way('API', el('pre', { tabindex: '0' }, `curl ${url(`v1/collections/${encodeURIComponent(c)}/documents`)} \\\n  -d '{"title": "Hello", "text": "A first document"}'`)));
     import('./upload.js').then(({ dropped }) => {
       for (const type of ['dragenter', 'dragover']) zone.addEventListener(type, (e) => { e.preventDefault(); zone.classList.add('over'); });
@@ -499,12 +499,15 @@ function teach(info) {
 /** How many results there are. */
 function counted({ value: n, relation, of }) {
   if (n === 0) return 'No results';
-  if (relation === 'gte') return of === 'vector' ? `Closest ${n.toLocaleString('en')}` : `About ${rounded(n).toLocaleString('en')} results`;
+  if (relation === 'gte') return of === 'vector' ? `Closest ${n.toLocaleString('en')}` : `At least ${rounded(n).toLocaleString('en')} results`;
   return `${n.toLocaleString('en')} ${n === 1 ? 'result' : 'results'}`;
 }
 
-/** A count to two significant digits. */
-const rounded = (n) => (n < 100 ? n : Number(n.toPrecision(2)));
+/** A count, down to two significant digits. */
+function rounded(n) {
+  const unit = 10 ** Math.max(0, Math.floor(Math.log10(n)) - 1);
+  return Math.floor(n / unit) * unit;
+}
 
 const isCompact = () => { try { return localStorage.getItem('searchd.density') === 'compact'; } catch { return document.body.classList.contains('compact'); } };
 

@@ -137,7 +137,7 @@ func countHits(r *search.Response) string {
 		}
 		text = "the closest " + thousands(total)
 	case r.Total.Relation == "gte":
-		text = fmt.Sprintf("about %s results", thousands(twoDigits(total)))
+		text = fmt.Sprintf("at least %s results", thousands(twoDigits(total)))
 	case total == 1:
 		text = "1 result"
 	default:
@@ -149,13 +149,13 @@ func countHits(r *search.Response) string {
 	return text
 }
 
-// twoDigits rounds a count to two significant digits.
+// twoDigits rounds a count down to two significant digits.
 func twoDigits(n int) int {
 	unit := 1
 	for n/unit >= 100 {
 		unit *= 10
 	}
-	return (n + unit/2) / unit * unit
+	return n / unit * unit
 }
 
 // thousands writes a number with commas between groups of three digits.

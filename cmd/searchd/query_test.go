@@ -113,14 +113,14 @@ func TestCountHits(t *testing.T) {
 	for want, r := range map[string]search.Response{
 		"no results": {Total: search.Total{Of: "all"}},
 		"no results; try other words, or fewer filters": {Total: search.Total{Of: "union"}},
-		"1 result":                  {Hits: make([]search.Hit, 1), Total: search.Total{Value: 1, Relation: "eq", Of: "keyword"}},
-		"42 results":                {Hits: make([]search.Hit, 42), Total: search.Total{Value: 42, Relation: "eq", Of: "union"}},
-		"10 of 1,234,567 results":   {Hits: make([]search.Hit, 10), Total: search.Total{Value: 1234567, Relation: "eq", Of: "all"}},
-		"10 of about 1,200 results": {Hits: make([]search.Hit, 10), Total: search.Total{Value: 1234, Relation: "gte", Of: "union"}},
-		"10 of about 990 results":   {Hits: make([]search.Hit, 10), Total: search.Total{Value: 994, Relation: "gte", Of: "keyword"}},
-		"10 of the closest 200":     {Hits: make([]search.Hit, 10), Total: search.Total{Value: 200, Relation: "gte", Of: "vector"}},
-		"closest 10":                {Hits: make([]search.Hit, 10), Total: search.Total{Value: 10, Relation: "gte", Of: "vector"}},
-		"10 of 12 results":          {Hits: make([]search.Hit, 10), Total: search.Total{Value: 12, Relation: "eq", Of: "vector"}},
+		"1 result":                     {Hits: make([]search.Hit, 1), Total: search.Total{Value: 1, Relation: "eq", Of: "keyword"}},
+		"42 results":                   {Hits: make([]search.Hit, 42), Total: search.Total{Value: 42, Relation: "eq", Of: "union"}},
+		"10 of 1,234,567 results":      {Hits: make([]search.Hit, 10), Total: search.Total{Value: 1234567, Relation: "eq", Of: "all"}},
+		"10 of at least 1,200 results": {Hits: make([]search.Hit, 10), Total: search.Total{Value: 1234, Relation: "gte", Of: "union"}},
+		"10 of at least 990 results":   {Hits: make([]search.Hit, 10), Total: search.Total{Value: 999, Relation: "gte", Of: "keyword"}},
+		"10 of the closest 200":        {Hits: make([]search.Hit, 10), Total: search.Total{Value: 200, Relation: "gte", Of: "vector"}},
+		"closest 10":                   {Hits: make([]search.Hit, 10), Total: search.Total{Value: 10, Relation: "gte", Of: "vector"}},
+		"10 of 12 results":             {Hits: make([]search.Hit, 10), Total: search.Total{Value: 12, Relation: "eq", Of: "vector"}},
 	} {
 		if got := countHits(&r); got != want {
 			t.Errorf("%+v: %q, want %q", r.Total, got, want)

@@ -30,7 +30,8 @@ type Found struct {
 
 	// Ceiling is a bound on scores: that of a document that repeats every term of the query
 	// endlessly. Terms that no document has count, so that a score's share of it tells how much of
-	// the query the document covers. A name that no document has does not count: its words do.
+	// the query the document covers. A name that no document has does not count: its words do. 0
+	// where no document has any of the terms.
 	Ceiling float64
 }
 
@@ -56,10 +57,14 @@ func (x *Index) Find(ctx context.Context, q Query, k int, allow *roaring.Bitmap,
 		if err != nil || len(p.terms) == 0 {
 			return err
 		}
+		some := false
 		for _, t := range p.terms {
-			if !t.name || t.df > 0 {
+			if some = some || t.df > 0; !t.name || t.df > 0 {
 				found.Ceiling += t.weight
 			}
+		}
+		if !some {
+			found.Ceiling = 0
 		}
 		if found.Total, err = p.search(ctx, allow, top); err != nil {
 			return err

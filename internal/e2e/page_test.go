@@ -217,7 +217,7 @@ func TestPageWithoutCollections(t *testing.T) {
 	base := serve(t, engine)
 	p := open(t, base)
 	p.do(t, chromedp.Navigate(base+"/?q=anything"))
-	p.until(t, "document.querySelector('#blank').innerText.includes('ingest --server "+base+"')")
+	p.until(t, "document.querySelector('#blank').innerText.includes('--server "+base+"')")
 	p.shoot(t, "onboarding-1440-light")
 	for _, view := range []string{"map", "compare"} {
 		p.do(t, chromedp.Navigate(base+"/?q=anything&view="+view))

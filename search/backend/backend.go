@@ -115,7 +115,7 @@ type WordsRequest struct {
 type WordsResponse struct {
 	Matches []Match
 	Total   int        // documents that match, beyond Limit too
-	Ceiling float64    // a score that no document can exceed; terms that no document has count too
+	Ceiling float64    // a score that no document can exceed; terms that no document has count too, unless all are such
 	Partial bool       // the index is being filled or cannot write: documents may be missing
 	All     *Selection // nil where it was not asked for
 }

@@ -58,6 +58,7 @@ type Retrieved struct {
 // Scorer scores the documents of one query.
 type Scorer struct {
 	Mode       Mode
+	Wordless   bool // hybrid, and no document of the collection has a word of the query
 	Method     Method
 	Alpha      float64 // weight of vector search
 	Ceiling    float64 // a BM25 that no document can exceed for the query
@@ -98,7 +99,7 @@ func (s Scorer) Score(words, vector *Retrieved) float64 {
 
 // Scale is the log-odds of relevance that one unit of evidence is worth.
 func (s Scorer) Scale() float64 {
-	if s.Mode == Semantic {
+	if s.Mode == Semantic || s.Wordless {
 		return scaleSemantic
 	}
 	return scaleHybrid

@@ -24,6 +24,7 @@ func TestScore(t *testing.T) {
 		{"hybrid, vector", hybrid(0.25, 10), of(2, 4), of(1, 0.8), hybridly(0.25*0.75 + 0.75*math.Pow(0.4, 1.3))},
 		{"a document without passages", hybrid(0.5, 10), of(1, 10), Retrieved{}, hybridly(0.5)},
 		{"no words at all", hybrid(0.5, 0), Retrieved{}, of(1, 0.6), hybridly(0.25)},
+		{"words that no document has", Scorer{Mode: Hybrid, Wordless: true, Alpha: 1}, Retrieved{}, of(1, 0.6), semantically(0.6)},
 		{"a cosine below that of unrelated texts", hybrid(1, 0), Retrieved{}, of(2, -0.6), hybridly(-1)},
 		{"rrf", rrf, of(1, 9), of(3, 0.1), 1.0/61 + 1.0/63},
 		{"rrf, one retriever", rrf, Retrieved{Score: 1, Known: true}, of(1, 0.9), 1.0 / 61},
