@@ -88,7 +88,7 @@ type migrationSide struct {
 // open sets the client; done closes the folder.
 func (m *migrationSide) open(cmd *cobra.Command, f modelFlags, mustExist bool) (done func() error, err error) {
 	if strings.Contains(m.place, "://") {
-		m.client, err = client.New(m.place, client.Options{Key: m.key})
+		m.client, err = client.New(m.place, client.Options{Key: m.key, Retries: 12}) // a cluster may have to elect leaders
 		return func() error { return nil }, err
 	}
 	if _, _, err := net.SplitHostPort(m.place); err == nil {
