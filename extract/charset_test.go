@@ -205,10 +205,25 @@ func TestWrongDeclaration(t *testing.T) {
 		{"<meta charset=shift_jis>", "表計算ソフトで予算を組む", "表計算ソフトで予算を組む"},
 		{"<meta charset=gbk>", "今天天气很好，我们去公园", "今天天气很好，我们去公园"},
 		{"<meta charset=iso-8859-1>", long + long + " \xff", long + long + " \ufffd"},
+		{"<meta charset=iso-8859-1>", "Grüße, schöne Wörter \xe9", "Grüße, schöne Wörter \ufffd"},
+		{"<meta charset=gb2312>", "你好，世界", "你好，世界"},
+		{"<meta charset=euc-kr>", "안녕하세요", "안녕하세요"},
+		{"<meta charset=big5>", "天氣 🎉", "天氣 🎉"},
+		{"<meta charset=shift_jis>", "Grüße 日本", "Grüße 日本"},
 	} {
 		out := readBytes(t, []byte(tt.declared+"<p>"+tt.text), "a.html", Options{})
 		if len(out.docs) != 1 || out.docs[0].Fields["text"] != tt.want || len(out.errors) == 0 || !strings.Contains(out.errors[0].Reason, "it is in UTF-8") {
 			t.Errorf("%s: %v, want %q and a warning", tt.declared, out, tt.want)
+		}
+	}
+	for _, tt := range []struct{ declared, text, want string }{ // of a part of a message
+		{"iso-8859-1", "für Müller", "für Müller"}, {"us-ascii", "für Müller", "für Müller"}, {"iso-8859-2", "für Müller", "für Müller"}, {"koi8-r", long, long}, {"gb2312", "你好，世界", "你好，世界"},
+		{"iso-2022-jp", "日本語", "日本語"}, {"shift_jis", "日本の天気", "日本の天気"}, {"utf-8", "f\xfcr M\xfcller", "für Müller"}, {"x-unknown", "f\xfcr M\xfcller", "für Müller"},
+		{"gb2312", "\xc1\xaa\xcd\xa8", "联通"}, {"iso-8859-15", "5 \xa4", "5 €"}, {"iso-2022-jp", "\x1b$BF|K\\\x1b(B", "日本"},
+	} {
+		out := readBytes(t, []byte(mailTop+"Content-Type: text/plain; charset="+tt.declared+"\nContent-Transfer-Encoding: 8bit\n\n"+tt.text), "a.eml", Options{})
+		if len(out.docs) != 1 || out.docs[0].Fields["text"] != tt.want {
+			t.Errorf("a message in %s: %v, want %q", tt.declared, out, tt.want)
 		}
 	}
 	for declared, text := range map[string]string{"iso-8859-1": "f\xfcr M\xfcller", "gbk": "\xc1\xaa\xcd\xa8", "shift_jis": "\x95\x5c\x8c\x76"} {

@@ -249,6 +249,11 @@ func (r *mailReader) part(h mail.Header, body io.Reader, depth int) (string, err
 		return r.within(untransferred(h, body), depth)
 	case !attached && (kind == "text/plain" || kind == "text/html"):
 		return r.text(kind, params, untransferred(h, body))
+	case kind == "text/enriched" || kind == "text/richtext": // tags like those of HTML
+		return r.text("text/html", params, untransferred(h, body))
+	case !attached && name == "" && front == "text" && extensions[kind] == "" && !strings.HasSuffix(kind, "html"),
+		kind == "message/delivery-status", kind == "message/disposition-notification":
+		return r.text("text/plain", params, untransferred(h, body))
 	case front == "image" && !attached: // it is part of the text
 		return "", nil
 	case front == "message", strings.HasSuffix(kind, "-signature"):
@@ -292,8 +297,7 @@ func (r *mailReader) text(kind string, params map[string]string, body io.Reader)
 		return "", nil
 	}
 	s := ""
-	bad, multi := content.ScanUTF8(b)
-	if enc, name := charset.Lookup(params["charset"]); enc != nil && !(name == "windows-1252" && bad == 0 && multi > 0) { // which says ASCII or Latin-1 by habit
+	if enc, name := charset.Lookup(params["charset"]); enc != nil && name != "utf-8" && !content.IsUTF8(b, name) {
 		s, err = content.Decode(b, enc)
 	}
 	if s == "" || err != nil {

@@ -181,6 +181,26 @@ func ScanUTF8(b []byte) (bad, multi int) {
 	return bad, multi
 }
 
+// evidence is what the characters of UTF-8 in a text have to weigh before they can't be those of
+// East Asian encodings by chance: one of two bytes weighs 1, of three 2, of four 3.
+const evidence = 6
+
+// IsUTF8 reports whether b is in UTF-8 although it is said to be in another encoding. Up to a
+// quarter of the characters may be damaged where a single byte is a character in the other one.
+func IsUTF8(b []byte, declared string) bool {
+	bad, multi := ScanUTF8(b)
+	if IsCharmap(declared) {
+		return multi > 0 && bad*4 <= multi
+	}
+	weight := 0
+	for _, r := range string(b) {
+		if r >= utf8.RuneSelf && r != utf8.RuneError {
+			weight += utf8.RuneLen(r) - 1
+		}
+	}
+	return weight >= evidence && bad*10 <= multi
+}
+
 // Decode returns the whole of b, decoded from enc.
 func Decode(b []byte, enc encoding.Encoding) (string, error) {
 	out, err := io.ReadAll(transform.NewReader(bytes.NewReader(b), enc.NewDecoder()))

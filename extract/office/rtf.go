@@ -34,6 +34,7 @@ func RTF(x *content.File, b []byte) (content.Content, error) {
 		}
 	}
 	r.flush()
+	r.writeBeside()
 	c := content.Content{Title: r.title.String(), Text: r.out.String(), Blocks: r.out.Blocks()}
 	if c.Title == "" {
 		c.Title = content.OwnTitle(c.Text)
@@ -51,14 +52,16 @@ const (
 	rtfTitle           // into the title
 	rtfFonts           // nowhere: it is the table of fonts
 	rtfMarker          // in front of the paragraph, which is an item of a list
+	rtfBeside          // behind all other text
 )
 
 // rtfPlaces are the destinations that are not the text of the document. Unknown ones behind \* are
 // skipped.
 var rtfPlaces = map[string]rtfPlace{
-	"fonttbl": rtfFonts, "title": rtfTitle, "listtext": rtfMarker, "pntext": rtfMarker, "shptxt": rtfText, "footnote": rtfText,
+	"fonttbl": rtfFonts, "title": rtfTitle, "listtext": rtfMarker, "pntext": rtfMarker, "shptxt": rtfText, "footnote": rtfBeside, "annotation": rtfBeside,
 	"colortbl": rtfSkip, "stylesheet": rtfSkip, "info": rtfInfo, "pict": rtfSkip, "object": rtfSkip, "fldinst": rtfSkip,
-	"header": rtfSkip, "headerl": rtfSkip, "headerr": rtfSkip, "headerf": rtfSkip, "footer": rtfSkip, "footerl": rtfSkip, "footerr": rtfSkip, "footerf": rtfSkip,
+	"header": rtfBeside, "headerl": rtfBeside, "headerr": rtfBeside, "headerf": rtfBeside, "footer": rtfBeside, "footerl": rtfBeside, "footerr": rtfBeside, "footerf": rtfBeside,
+	"ftnsep": rtfSkip, "ftnsepc": rtfSkip, "ftncn": rtfSkip, "aftnsep": rtfSkip, "aftnsepc": rtfSkip, "aftncn": rtfSkip,
 	"filetbl": rtfSkip, "revtbl": rtfSkip, "listtable": rtfSkip, "listoverridetable": rtfSkip, "nonshppict": rtfSkip, "shprslt": rtfSkip, "xe": rtfSkip, "tc": rtfSkip, "tcn": rtfSkip,
 	"private": rtfSkip, "template": rtfSkip, "rsidtbl": rtfSkip, "generator": rtfSkip, "datastore": rtfSkip, "themedata": rtfSkip,
 }
@@ -88,6 +91,7 @@ const maxGroups = 1000
 type rtfReader struct {
 	out           content.Builder
 	title, marker content.Builder
+	beside        content.Builder // notes, comments, headers and footers
 	rtfGroup
 	outer []rtfGroup
 	deep  int         // groups beyond maxGroups
@@ -203,12 +207,20 @@ func (r *rtfReader) word(word string, value int, given bool) {
 		case r.place != rtfSkip, word == "shptxt": // inside what is skipped
 			r.place = place
 		}
-		if r.place == rtfMarker {
+		switch {
+		case r.place == rtfMarker:
 			r.marker, r.marked = content.Builder{}, true
+		case r.place == rtfBeside && place == rtfBeside:
+			if r.beside.Block(); word == "annotation" {
+				r.beside.Inline("Comment: ")
+			}
 		}
 		return
 	}
 	if r.place != rtfText && rtfBreaks[word] {
+		if r.place == rtfBeside {
+			r.beside.Block()
+		}
 		return
 	}
 	switch word {
@@ -275,7 +287,7 @@ func (r *rtfReader) char(c byte) {
 		r.skip--
 		return
 	}
-	if r.place == rtfText || r.place == rtfTitle || r.place == rtfMarker { // pictures are long
+	if r.place == rtfText || r.place == rtfTitle || r.place == rtfMarker || r.place == rtfBeside { // pictures are long
 		r.bytes = append(r.bytes, c)
 	}
 }
@@ -350,6 +362,8 @@ func (r *rtfReader) write(s string) {
 		r.title.Inline(s)
 	case rtfMarker:
 		r.marker.Inline(s)
+	case rtfBeside:
+		r.beside.Inline(s)
 	case rtfText:
 		if r.marked && strings.TrimSpace(s) != "" {
 			r.begin()
@@ -359,6 +373,18 @@ func (r *rtfReader) write(s string) {
 		}
 		r.table = false
 		r.out.Inline(s)
+	}
+}
+
+// writeBeside writes what is beside the text behind it, equal paragraphs once.
+func (r *rtfReader) writeBeside() {
+	seen := map[string]bool{}
+	for p := range strings.SplitSeq(r.beside.String(), "\n\n") {
+		if content.HasText(p) && !seen[p] {
+			seen[p] = true
+			r.out.Block()
+			r.out.Inline(p)
+		}
 	}
 }
 

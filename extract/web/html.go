@@ -82,16 +82,14 @@ func decode(x *content.File, b []byte) (string, error) {
 		return x.Text(0, b)
 	}
 	enc, name := declaredCharset(b)
-	bad, multi := content.ScanUTF8(b)
 	switch {
 	case name == "utf-8":
-		x.Decoder.Strict = true
+		bad, multi := content.ScanUTF8(b)
+		x.Decoder.Strict = bad <= multi // else it is not in UTF-8
 		return x.Text(0, b)
 	case enc == nil:
 		return x.Text(0, b)
-	case bad*minChance <= multi && multi > 0 && (content.IsCharmap(name) || multi >= minChance):
-		// Pages in UTF-8 often claim another encoding. A few letters of two bytes can be valid
-		// UTF-8 by chance.
+	case content.IsUTF8(b, name): // as often
 		if err := x.Warnf(0, "the page says that it is in %s, but it is in UTF-8", name); err != nil {
 			return "", err
 		}
@@ -104,9 +102,6 @@ func decode(x *content.File, b []byte) (string, error) {
 	}
 	return s, nil
 }
-
-// minChance is the number of UTF-8 characters that do not occur by chance.
-const minChance = 10
 
 // declaredCharset returns the encoding that a meta element names; nil if none does.
 func declaredCharset(b []byte) (encoding.Encoding, string) {
