@@ -256,22 +256,50 @@ func literal(s string) Value {
 }
 
 // parseDate reads a day, or a day and a time of day with T or a space between them and an optional
-// offset (Z, +01:00, +0100 or +01). Without an offset the time is UTC.
+// offset (Z, UTC, +01:00, +0100 or +01). Without an offset the time is UTC. It also reads the basic
+// form, 20240315T143000Z, days with slashes, and the form of mail and HTTP.
 func parseDate(s string) (micros int64, ok bool) {
 	const day = len(time.DateOnly)
-	if len(s) < day || len(s) > len("2006-01-02T15:04:05.999999999 -07:00") || s[4] != '-' || s[7] != '-' {
-		return 0, false // most strings; time.Parse would allocate an error for each
-	}
-	date, err := time.Parse(time.DateOnly, s[:day])
-	if err != nil || len(s) == day {
-		return date.UnixMicro(), err == nil
-	}
-	if c := s[day]; c != 'T' && c != 't' && c != ' ' {
+	if len(s) < day || len(s) > maxDate {
 		return 0, false
 	}
-	clock, zone := s[day+1:], ""
-	if i := strings.IndexAny(clock, "Zz+-"); i >= 0 {
+	switch { // most strings are none of these; time.Parse would allocate an error for each
+	case s[4] == '-' && s[7] == '-' && (len(s) == day || strings.IndexByte("Tt ", s[day]) >= 0):
+		return dateAndTime(s[:day], s[day:])
+	case s[4] == '/' && s[7] == '/' && (len(s) == day || s[day] == ' '):
+		return dateAndTime(strings.ReplaceAll(s[:day], "/", "-"), s[day:])
+	case len(s) > len("20060102T1504") && (s[8] == 'T' || s[8] == 't') && '0' <= s[0] && s[0] <= '9':
+		clock := s[9:]
+		if len(clock) < 6 || strings.Trim(clock[:6], "0123456789") != "" {
+			return 0, false
+		}
+		return dateAndTime(s[:4]+"-"+s[4:6]+"-"+s[6:8], "T"+clock[:2]+":"+clock[2:4]+":"+clock[4:])
+	case s[3] == ',' && s[4] == ' ':
+		for _, layout := range []string{"Mon, 2 Jan 2006 15:04:05 MST", "Mon, 2 Jan 2006 15:04:05 -0700", "Mon, 2 Jan 2006 15:04:05 -0700 (MST)"} {
+			t, err := time.Parse(layout, s)
+			if name, offset := t.Zone(); err == nil && (offset != 0 || name == "" || isUTC(name)) { // of other names the offset is unknown
+				return t.UnixMicro(), true
+			}
+		}
+	}
+	return 0, false
+}
+
+// maxDate is the length of the longest date, with the name of its zone.
+const maxDate = 64
+
+// dateAndTime reads a day and what follows it: nothing, or a separator and a time of day.
+func dateAndTime(day, rest string) (micros int64, ok bool) {
+	date, err := time.Parse(time.DateOnly, day)
+	if err != nil || rest == "" {
+		return date.UnixMicro(), err == nil
+	}
+	clock, zone := rest[1:], ""
+	if i := strings.IndexAny(clock, "Zz+-UG"); i >= 0 {
 		clock, zone = strings.TrimSuffix(clock[:i], " "), clock[i:]
+	}
+	if clock == "24:00:00" || clock == "24:00" { // the end of the day
+		date, clock = date.AddDate(0, 0, 1), "00:00:00"
 	}
 	layout := time.TimeOnly
 	if strings.Count(clock, ":") == 1 {
@@ -286,11 +314,17 @@ func parseDate(s string) (micros int64, ok bool) {
 	return date.Add(t.Sub(midnight) - offset).UnixMicro(), ok
 }
 
-// parseOffset parses what follows a time of day; an empty text is UTC.
+func isUTC(zone string) bool { return zone == "UTC" || zone == "GMT" || zone == "Z" || zone == "z" }
+
+// parseOffset parses what follows a time of day; an empty text is UTC. The name of a zone may stand
+// behind the offset: +0000 UTC, +01:00[Europe/Berlin].
 func parseOffset(zone string) (time.Duration, bool) {
+	if i := strings.IndexAny(zone, " ["); i > 0 && (zone[i] == ' ' && isUTC(zone[i+1:]) || zone[i] == '[' && strings.HasSuffix(zone, "]")) {
+		zone = zone[:i]
+	}
 	layout := ""
 	switch {
-	case zone == "", zone == "Z", zone == "z":
+	case zone == "", isUTC(zone):
 		return 0, true
 	case len(zone) == len("-07"):
 		layout = "-07"
