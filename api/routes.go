@@ -219,8 +219,8 @@ func withoutSlash(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// trimSlash removes the slash at the end of r's path if what remains is a route. A slash may be
-// part of a document's id.
+// trimSlash removes the slash at the end of r's path if what remains is a route. One that ends the
+// id of a document is written %2F.
 func trimSlash(e *echo.Echo, r *http.Request) bool {
 	path := echo.GetPath(r)
 	trimmed := strings.TrimSuffix(path, "/")
@@ -230,7 +230,7 @@ func trimSlash(e *echo.Echo, r *http.Request) bool {
 	c := e.AcquireContext()
 	defer e.ReleaseContext(c)
 	e.Router().Find(r.Method, trimmed, c)
-	if c.Path() == "" || strings.HasSuffix(c.Path(), "*") || strings.HasSuffix(c.Path(), "/documents") && r.Method != http.MethodPost {
+	if c.Path() == "" || strings.HasSuffix(c.Path(), "/documents") && r.Method != http.MethodPost {
 		return false
 	}
 	u := *r.URL
