@@ -203,6 +203,7 @@ type Passage struct {
 	Marked string   `json:"marked,omitempty"` // the text HTML-escaped, the query's words in <mark>…</mark>
 	Score  *float64 `json:"score,omitempty"`  // cosine with the query
 	Trail  []string `json:"trail,omitempty"`  // title and headings above the passage, outermost first
+	Header string   `json:"header,omitempty"` // of the table in whose rows it begins
 	Page   int      `json:"page,omitempty"`   // page or slide on which it begins
 
 	Sentence *Sentence `json:"sentence,omitempty"` // of the best passage, where sentences were asked for

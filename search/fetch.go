@@ -197,7 +197,7 @@ func (s *search) wordTerms(ctx context.Context, ref backend.Ref) ([]backend.Term
 }
 
 func passageHit(p highlight.Passage) PassageHit {
-	return PassageHit{Field: p.Field, Start: p.Start, End: p.End, Text: p.Text, Trail: p.Context.Breadcrumb(p.Title), Page: p.Context.Page}
+	return PassageHit{Field: p.Field, Start: p.Start, End: p.End, Text: p.Text, Trail: p.Context.Breadcrumb(p.Title), Header: p.Context.Header, Page: p.Context.Page}
 }
 
 // column returns how many runes of its line stand before a passage.

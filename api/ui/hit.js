@@ -94,10 +94,10 @@ export class Card {
     return el('header', null, h, relevanceBar(score, this.hit.explain));
   }
 
-  /** Where in the document the best passage is: headings and page, as far as they are known. */
+  /** Where in the document the best passage is: headings, page and the header of its table, as far as they are known. */
   crumb() {
-    const { trail = [], page } = this.hit.passages?.[0] ?? {};
-    const parts = [...trail.filter((t) => t !== this.title.text), page && `page ${page}`].filter(Boolean);
+    const { trail = [], page, header } = this.hit.passages?.[0] ?? {};
+    const parts = [...trail.filter((t) => t !== this.title.text), page && `page ${page}`, header].filter(Boolean);
     return parts.length ? el('span', { class: 'crumb', title: parts.join(' › ') }, parts.join(' › ')) : null;
   }
 

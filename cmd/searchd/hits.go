@@ -181,6 +181,9 @@ func printHit(w io.Writer, n int, h search.Hit, score string, st styles) {
 		if where := location(p, title); where != "" {
 			fmt.Fprintf(w, "    %s%s%s\n", st.dim, where, st.plain)
 		}
+		if p.Header != "" {
+			st.text(w, st.dim+oneLine(p.Header)+st.plain)
+		}
 		text := shorten(printable(p.Text))
 		if p.Marked != "" {
 			text = marks(shorten(p.Marked), st)
@@ -279,11 +282,11 @@ const shownWords = 50
 // shownFields is how many bytes are shown of the fields of a hit without passages and marks.
 const shownFields = 200
 
-// shorten returns the words of a text around its first mark.
+// shorten returns the words of a text around the first place with the most of the marked words.
 func shorten(marked string) string {
 	words := strings.Fields(marked)
 	from := 0
-	if i := slices.IndexFunc(words, func(w string) bool { return strings.Contains(w, "<mark>") }); i > 0 {
+	if i, ok := densest(words, shownWords); ok {
 		from = max(0, min(i-shownWords/4, len(words)-shownWords))
 	}
 	to := min(from+shownWords, len(words))
@@ -295,6 +298,28 @@ func shorten(marked string) string {
 		out += " …"
 	}
 	return out
+}
+
+// densest returns the first marked word that begins a place of up to n words with the most
+// different marks.
+func densest(words []string, n int) (at int, ok bool) {
+	most := 0
+	for i, w := range words {
+		if !strings.Contains(w, "<mark>") {
+			continue
+		}
+		different := map[string]bool{}
+		for _, w := range words[i:min(i+n*3/4, len(words))] {
+			if _, mark, found := strings.Cut(w, "<mark>"); found {
+				mark, _, _ = strings.Cut(mark, "</mark>")
+				different[strings.ToLower(mark)] = true
+			}
+		}
+		if len(different) > most {
+			at, most = i, len(different)
+		}
+	}
+	return at, most > 0
 }
 
 // unescape undoes html.EscapeString for the terminal.

@@ -47,7 +47,8 @@ func TestPrintExplain(t *testing.T) {
 }
 
 // An id is on one line, an answer whose sentence lies outside of its passage is no reason to fail,
-// and of a long passage the part with the first mark is shown, in a pipe as on a terminal.
+// and of a long passage the part with the most of the marked words is shown, in a pipe as on a
+// terminal.
 func TestPrintHitsInPipe(t *testing.T) {
 	long := strings.Repeat("before ", 200)
 	for _, bold := range []styles{{title: "\x1b[1m", mark: "\x1b[1m", plain: "\x1b[0m"}, {}} {
@@ -55,11 +56,11 @@ func TestPrintHitsInPipe(t *testing.T) {
 		printHits(&b, &search.Response{Hits: []search.Hit{{
 			ID: "two\nlines\x1b[2J.md",
 			Passages: []search.PassageHit{{
-				Field: "text", Start: 10, Text: long + "the garden after", Marked: long + "the <mark>garden</mark> after",
+				Field: "text", Start: 10, Text: long + "the garden after", Marked: "a <mark>shed</mark> " + long + "the <mark>garden</mark> <mark>shed</mark> after",
 				Sentence: &search.Sentence{Start: 5, End: 2000},
 			}},
 		}}}, bold)
-		for _, want := range []string{" 1  two lines[2J.md", "… before", "the garden after\n"} {
+		for _, want := range []string{" 1  two lines[2J.md", "… before", "the garden shed after\n"} {
 			if got := strings.NewReplacer("\x1b[1m", "", "\x1b[0m", "").Replace(b.String()); !strings.Contains(got, want) {
 				t.Errorf("%+v: %q, want %q in it", bold, got, want)
 			}
@@ -101,6 +102,12 @@ func TestLocation(t *testing.T) {
 	h := search.Hit{ID: "m.pdf", Document: []byte(`{"title":"Manual"}`), Passages: []search.PassageHit{{Text: "Prime it.", Trail: []string{"Manual", "Pumps"}, Page: 7}}}
 	if printHit(&b, 1, h, "0.500", styles{}); b.String() != " 1  Manual  0.500\n    m.pdf\n    Pumps, page 7\n    Prime it.\n" {
 		t.Errorf("printHit: %q", b.String())
+	}
+	const headed = "    Pumps, page 7\n    part | price\n    Prime it.\n"
+	h.Passages[0].Header = "part |\nprice"
+	b.Reset()
+	if printHit(&b, 1, h, "", styles{}); !strings.HasSuffix(b.String(), headed) {
+		t.Errorf("printHit: %q, want %q", b.String(), headed)
 	}
 	b.Reset()
 	printHits(&b, &search.Response{Hits: []search.Hit{h}, Total: search.Total{Value: 1, Relation: "eq", Of: "all"}}, styles{})

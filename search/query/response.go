@@ -68,6 +68,7 @@ type PassageHit struct {
 	Marked string   `json:"marked,omitempty"` // the text HTML-escaped, the query's words in <mark>…</mark>; absent where highlight is false
 	Score  *float64 `json:"score,omitempty"`  // cosine with the query; absent when the query was not encoded
 	Trail  []string `json:"trail,omitempty"`  // title and headings above the passage, outermost first
+	Header string   `json:"header,omitempty"` // of the table in whose rows it begins
 	Page   int      `json:"page,omitempty"`   // page or slide on which it begins
 
 	Sentence *Sentence `json:"sentence,omitempty"` // of the best passage, where sentences were asked for
