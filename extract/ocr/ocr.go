@@ -105,11 +105,28 @@ func (e *Engine) Read(ctx context.Context, picture []byte) (string, error) {
 	}
 	text, err := e.run(ctx, picture)
 	if err == nil && e.Cache != "" {
-		if err := os.MkdirAll(e.Cache, 0o700); err == nil {
-			_ = os.WriteFile(cached, []byte(text), 0o600) // else it is recognised again
-		}
+		_ = keep(cached, text) // else it is recognised again
 	}
 	return text, err
+}
+
+// keep writes a text to a file, which is there with all of it or not at all.
+func keep(path, text string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), "*.tmp")
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+	}
+	return err
 }
 
 // check returns an error for a picture that is none or too large.

@@ -8,6 +8,7 @@ import (
 	"image/color"
 	"image/png"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -77,6 +78,49 @@ func TestRead(t *testing.T) {
 	defer cancel()
 	if _, err := e.Read(ctx, page(t, "another one")); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a context that ends: %v", err)
+	}
+}
+
+// TestInterrupted: pictures whose text was recognised before an interruption are not recognised
+// again, and the one that was interrupted leaves nothing behind.
+func TestInterrupted(t *testing.T) {
+	dir := t.TempDir()
+	runs := filepath.Join(dir, "runs")
+	program := filepath.Join(dir, "tesseract")
+	script := "#!/bin/sh\necho >>" + runs + "\ncat >/dev/null\nif [ -e " + dir + "/slow ]; then exec sleep 600; fi\necho text\n"
+	if err := os.WriteFile(program, []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	e := &Engine{program: program, languages: "eng", layout: "3", Cache: filepath.Join(dir, "cache")}
+	first, second := page(t, "one"), page(t, "two")
+	read := func(ctx context.Context, picture []byte) error { _, err := e.Read(ctx, picture); return err }
+	if err := read(t.Context(), first); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "slow"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		for b, _ := os.ReadFile(runs); len(b) < 2 && ctx.Err() == nil; b, _ = os.ReadFile(runs) {
+			time.Sleep(time.Millisecond)
+		}
+		cancel()
+	}()
+	if err := read(ctx, second); !errors.Is(err, context.Canceled) {
+		t.Errorf("interrupted: %v", err)
+	}
+	if err := os.Remove(filepath.Join(dir, "slow")); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := errors.Join(read(t.Context(), first), read(t.Context(), second)); err != nil {
+			t.Error(err)
+		}
+	}
+	files, err := os.ReadDir(e.Cache)
+	if b, _ := os.ReadFile(runs); err != nil || len(files) != 2 || len(b) != 3 {
+		t.Errorf("%d runs, cached %v, %v; want 3 runs and 2 texts", len(b), files, err)
 	}
 }
 
