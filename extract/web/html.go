@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -55,7 +56,7 @@ func Write(out *content.Builder, s string, o Options, check func() error) error 
 	return w.run(s, check)
 }
 
-// read reads s. If only menus and the like have text, they are read.
+// read reads s. Menus and the like are read, too, if only they have text, or nearly so: a site map.
 func read(f *content.File, s string, o Options, withPage bool) (*writer, error) {
 	start := time.Now()
 	run := func() (*writer, error) {
@@ -66,14 +67,29 @@ func read(f *content.File, s string, o Options, withPage bool) (*writer, error) 
 		return w, w.run(s, func() error { return f.Check(start) })
 	}
 	w, err := run()
-	if err == nil && w.left && !content.HasText(w.out.String()) {
+	if err == nil && w.left && onlyItems(w.out) {
+		some := w
 		o.All = true
 		w, err = run()
+		if n := some.out.Len(); n > 0 && w.out.Len() < menuShare*n {
+			w = some
+		}
 	}
 	if errors.Is(err, content.ErrBudget) && f.Ended() == nil {
 		err = f.Warnf(0, "HTML takes too long to parse (%v); the rest is left out", content.BudgetSpent(start))
 	}
 	return w, err
+}
+
+// menuShare is how many times longer the text with menus is than without them, of a page that is
+// all menus.
+const menuShare = 3
+
+// onlyItems reports whether out has only headings and items of lists, and few of them.
+func onlyItems(out *content.Builder) bool {
+	return out.Len() < minPage && !slices.ContainsFunc(out.Blocks(), func(b content.Block) bool {
+		return b.Kind != content.Heading && b.Kind != content.Item
+	})
 }
 
 // decode returns b as UTF-8, by its byte order mark, its meta element, or a guess.

@@ -296,7 +296,8 @@ func (w *writer) opens(tag atom.Atom, selfClosing bool, a *tagAttrs) {
 			return
 		}
 		w.skip = 0
-	case skipped[tag]:
+	case skipped[tag] && (tag != atom.Nav || !w.All):
+		w.left = w.left || tag == atom.Nav
 		if !selfClosing || tag != atom.Svg { // in HTML a slash means nothing, in SVG it closes
 			w.skip, w.depth, w.loose = tag, 1, tag == atom.Nav || tag == atom.Dialog
 		}
