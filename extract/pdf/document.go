@@ -257,7 +257,7 @@ func title(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
 	lower := strings.ToLower(s)
 	switch {
-	case !utf8.ValidString(s), len(s) < 3, len(s) > 500, strings.HasPrefix(lower, "untitled"), strings.HasPrefix(lower, "microsoft word -"),
+	case !utf8.ValidString(s), len(s) < 3, len(s) > 500, strings.HasPrefix(lower, "untitled"), lower == "(anonymous)", strings.HasPrefix(lower, "microsoft word -"),
 		strings.HasPrefix(lower, "microsoft powerpoint -"), strings.HasSuffix(lower, ".doc"), strings.HasSuffix(lower, ".docx"),
 		strings.HasSuffix(lower, ".dvi"), strings.HasSuffix(lower, ".tex"), strings.HasSuffix(lower, ".pdf"), strings.HasSuffix(lower, ".indd"):
 		return ""

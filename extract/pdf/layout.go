@@ -75,6 +75,7 @@ var brokenWord = regexp.MustCompile(`(\p{L})(?:[-\x{2010}\x{00ad}]\n{1,2}|\x{000
 
 type word struct {
 	text      strings.Builder
+	glyph     int // where in text the characters of the last glyph begin
 	x0, x1, y float64
 	size      float64
 	turn      int
@@ -192,18 +193,28 @@ func words(chars []char) []*word {
 				w = nil
 			case math.Abs(dy) < 0.7*size && !rightToLeft(c.r) && (gap > maxGap*size && (newline || !spaced(chars, k)) || c.x1 < last.x0-size):
 				w = nil
+			case rightToLeft(c.r) && !rightToLeft(last.r) && math.Abs(gap) > maxGap*size && math.Abs(w.x0-c.x1) > maxGap*size:
+				w = nil
 			case math.Abs(dy) > 0.4*size && min(c.size, last.size) > 0.9*size && !ideographic(c.r):
 				w = nil
 			case min(c.size, last.size) < 0.85*size && math.Abs(dy) > 0.12*size:
 				w, joined = nil, true
 			}
 		}
+		ligature := w != nil && rightToLeft(c.r) && rightToLeft(last.r) && c.x0 == last.x0 && c.x1 == last.x1
 		if w == nil {
 			w = &word{x0: c.x0, x1: c.x1, y: c.y, size: c.size, turn: c.turn, joined: joined, apart: c.apart}
 			out = append(out, w)
 		}
 		w.x0, w.x1 = min(w.x0, c.x0), max(w.x1, c.x1)
-		w.text.WriteString(text)
+		if ligature { // PDFium turns round the characters of a glyph with several, such as lam and alef
+			before := w.text.String()
+			w.text.Reset()
+			w.text.WriteString(before[:w.glyph] + text + before[w.glyph:])
+		} else {
+			w.glyph = w.text.Len()
+			w.text.WriteString(text)
+		}
 		last, newline = c, false
 	}
 	return unspaced(out)
@@ -256,18 +267,6 @@ func unspaced(words []*word) []*word {
 		out = append(out, w)
 	}
 	return out
-}
-
-// ideographic reports whether r may be written vertically.
-func ideographic(r rune) bool {
-	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul) || r >= 0x3000 && r < 0x3040 || r >= 0xfe30 && r < 0xfe50 || r >= 0xff00 && r < 0xfff0
-}
-
-// ligatures starts at U+FB00.
-var ligatures = [...]string{"ff", "fi", "fl", "ffi", "ffl", "st", "st"}
-
-func rightToLeft(r rune) bool {
-	return r >= 0x0590 && r < 0x0900 || r >= 0xfb1d && r < 0xfdd0 || r >= 0xfdf0 && r < 0xfe00 || r >= 0xfe70 && r < 0xff00
 }
 
 // writer writes pieces as lines and paragraphs.

@@ -80,9 +80,30 @@ func TestTitle(t *testing.T) {
 	if got, err := shared.Read(context.Background(), pages(show(9, 9, "text"))); err != nil || got.Title != "Round tyres" {
 		t.Errorf("title %q, %v", got.Title, err)
 	}
-	for s, want := range map[string]string{" Round \n tyres": "Round tyres", "Microsoft Word - a.doc": "", "untitled": "", "x.PDF": "", "": "", strings.Repeat("x", 501): ""} {
+	for s, want := range map[string]string{" Round \n tyres": "Round tyres", "Microsoft Word - a.doc": "", "untitled": "", "(anonymous)": "", "x.PDF": "", "": "", strings.Repeat("x", 501): ""} {
 		if got := title(s); got != want {
 			t.Errorf("title(%q) = %q, want %q", s, got, want)
+		}
+	}
+}
+
+// TestRightToLeft: the characters of a ligature are in the order of reading, and a word of another
+// script ends where one from right to left begins elsewhere.
+func TestRightToLeft(t *testing.T) {
+	at := func(s string, x float64) char { return char{r: []rune(s)[0], x0: x, x1: x + 5, size: 10} }
+	for want, chars := range map[string][]char{
+		"خلاال":   {at("خ", 30), at("ا", 20), at("ل", 20), at("ا", 15), at("ل", 10)}, // the second pair is two glyphs
+		"Go|من":   {at("G", 50), at("o", 55), at("م", 40), at("ن", 35)},
+		"2024م":   {at("2", 50), at("0", 55), at("2", 60), at("4", 65), at("م", 45)},
+		"الله":    {at("ا", 30), at("ه", 10), at("ل", 10), at("ل", 10)},
+		"בגד|PDF": {at("ב", 30), at("ג", 25), at("ד", 20), {r: ' '}, at("P", 0), at("D", 5), at("F", 10)},
+	} {
+		var got []string
+		for _, w := range words(chars) {
+			got = append(got, w.text.String())
+		}
+		if s := strings.Join(got, "|"); s != want {
+			t.Errorf("got %q, want %q", s, want)
 		}
 	}
 }
