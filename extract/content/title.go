@@ -30,6 +30,12 @@ func OwnTitle(s string) string {
 	return title
 }
 
+// IsAlt reports whether s describes a picture: it is neither empty, nor a file name, nor what a
+// program calls every picture.
+func IsAlt(s string) bool { return HasText(s) && !noAlt.MatchString(strings.TrimSpace(s)) }
+
+var noAlt = regexp.MustCompile(`(?i)^(?:[^\s/]+\.(?:png|jpe?g|gif|bmp|tiff?|emf|wmf|svg|webp)|(?:picture|image|graphic|bild|grafik) ?\d*)$`)
+
 // salutation matches the salutations of letters.
 var salutation = regexp.MustCompile(`(?i)^(?:` +
 	`(?:dear|to whom it may concern|sehr geehrte[rs]?|liebe[rs]?|werte[rs]?|geachte|beste|ch[eè]re?s?|madame|monsieur|mesdames|messieurs|estimad[oa]s?|querid[oa]s?|` +

@@ -195,7 +195,7 @@ func (w *docxWriter) start(name string, t xml.StartElement) {
 		w.out.Block()
 		w.out.Prefix = by("Comment", content.Attr(t, "author"))
 	case "docPr", "shape":
-		if s := content.Attr(t, map[string]string{"docPr": "descr", "shape": "alt"}[name]); content.HasText(s) {
+		if s := content.Attr(t, map[string]string{"docPr": "descr", "shape": "alt"}[name]); content.IsAlt(s) {
 			w.out.Inline(" ")
 			w.write(s)
 			w.out.Inline(" ")

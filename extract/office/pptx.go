@@ -72,7 +72,7 @@ func (w *pptxWriter) start(name string, t xml.StartElement) {
 	case "t", "text": // of a shape; of a comment
 		w.text = true
 	case "cNvPr":
-		if s := content.Attr(t, "descr"); content.HasText(s) { // what stands for a picture
+		if s := content.Attr(t, "descr"); content.IsAlt(s) { // what stands for a picture
 			w.out.Inline(s)
 			w.out.Line()
 		}

@@ -68,7 +68,7 @@ func (r *archive) beside(sheet string) {
 					r.out.Block()
 					r.out.Prefix = by("Comment", "")
 				case "cNvPr":
-					if s := content.Attr(t, "descr"); content.HasText(s) {
+					if s := content.Attr(t, "descr"); content.IsAlt(s) {
 						r.out.Block()
 						r.out.Inline(s)
 					}
