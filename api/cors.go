@@ -28,7 +28,7 @@ func (s *Server) cors() echo.MiddlewareFunc {
 		AllowOrigins:  s.o.CORSOrigins,
 		AllowMethods:  []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"},
 		AllowHeaders:  []string{"Authorization", "X-Api-Key", "Api-Key", "Content-Type", "Content-Encoding", "If-Match", "If-None-Match", "Idempotency-Key", "X-Request-ID", "Mcp-Protocol-Version", "Mcp-Method", "Mcp-Name", "X-Meilisearch-Client"},
-		ExposeHeaders: []string{"ETag", "Location", "Retry-After", "Idempotent-Replayed", "WWW-Authenticate", "X-Request-ID", "X-Compute-Tokens", "X-Truncated-Inputs"},
+		ExposeHeaders: []string{"ETag", "Location", "Retry-After", "Idempotent-Replayed", "WWW-Authenticate", "X-Request-ID", "X-Compute-Tokens", "X-Truncated-Inputs", "Documents-Count"},
 		MaxAge:        600,
 	})
 }
