@@ -78,6 +78,7 @@ func queryOf(p *params) (search.Query, error) {
 	if rules, ok := p.boolean("rules"); ok {
 		q.Rules = &rules
 	}
+	q.AllowPartial, _ = p.boolean("allow_partial")
 	q.Rerank, _ = p.boolean("rerank")
 	q.RerankWindow, _ = p.integer("rerank_window")
 	return q, p.err()

@@ -42,6 +42,7 @@ type Query struct {
 	NoHighlight   bool      `json:"-"`                   // leave out the marked texts
 	Sentences     bool      `json:"sentences,omitempty"` // return the sentence of each hit's best passage that is nearest to the query
 	Explain       bool      `json:"explain,omitempty"`
+	AllowPartial  bool      `json:"allow_partial,omitempty"` // of a cluster: answer without partitions that no node serves
 	Rerank        bool      `json:"rerank,omitempty"`        // put the best hits into the order of the server's cross-encoder
 	RerankWindow  int       `json:"rerank_window,omitempty"` // how many; with Rerank, Offset+Limit is at most this
 }
@@ -80,10 +81,11 @@ type Response struct {
 	TimingsMS    map[string]float64     `json:"timings_ms"`
 	Degraded     bool                   `json:"degraded"` // keyword or vector search could not run, and the answer is the other's
 	Reason       string                 `json:"degraded_reason"`
-	Warnings     []string               `json:"warnings,omitempty"` // fields of the query that neither the settings nor a document has; hits that are damaged
-	Query        *QueryText             `json:"query,omitempty"`    // how Q was parsed; nil if it is plain words without corrections
-	Rules        []RuleApplied          `json:"rules,omitempty"`    // of the collection that the query matches
-	Redirect     string                 `json:"redirect,omitempty"` // where the first of these that has a redirect sends the user
+	Warnings     []string               `json:"warnings,omitempty"`           // fields of the query that neither the settings nor a document has; hits that are damaged
+	Missing      []int                  `json:"missing_partitions,omitempty"` // whose documents are left out
+	Query        *QueryText             `json:"query,omitempty"`              // how Q was parsed; nil if it is plain words without corrections
+	Rules        []RuleApplied          `json:"rules,omitempty"`              // of the collection that the query matches
+	Redirect     string                 `json:"redirect,omitempty"`           // where the first of these that has a redirect sends the user
 	RequestID    string                 `json:"request_id"`
 }
 

@@ -32,7 +32,11 @@ func (e *Engine) Search(ctx context.Context, collection string, q Query) (*Respo
 // newSearch checks a query.
 func (e *Engine) newSearch(ctx context.Context, collection string, q Query, given bool) (s *search, err error) {
 	p := newPlan(q, e.inference.Reranks(), given)
-	c, rec, err := e.open(ctx, collection)
+	var missing *backend.Gaps
+	if q.AllowPartial {
+		missing = &backend.Gaps{}
+	}
+	c, rec, err := e.open(backend.WithGaps(ctx, missing), collection)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +54,7 @@ func (e *Engine) newSearch(ctx context.Context, collection string, q Query, give
 	if err != nil {
 		return nil, err
 	}
-	s = &search{engine: e, collection: c.Name, record: rec, encoding: enc, plan: p, analysis: analysis, documents: c.Documents, passages: c.Passages, timings: map[string]float64{}}
+	s = &search{engine: e, collection: c.Name, record: rec, encoding: enc, plan: p, analysis: analysis, documents: c.Documents, passages: c.Passages, missing: missing, timings: map[string]float64{}}
 	s.vector = p.Vector
 	s.useRules()
 	return s, nil
@@ -110,6 +114,7 @@ func (s *search) showing() []step {
 
 // run runs steps and measures them.
 func (s *search) run(ctx context.Context, steps []step) error {
+	ctx = backend.WithGaps(ctx, s.missing)
 	for _, step := range steps {
 		if !step.asked {
 			continue
@@ -145,6 +150,7 @@ func (s *search) finish(ctx context.Context, start time.Time) (*Response, error)
 	if err := s.run(ctx, s.showing()); err != nil {
 		return nil, err
 	}
+	ctx = backend.WithGaps(ctx, s.missing)
 	warnings, err := s.warnings(ctx)
 	if err != nil {
 		return nil, err
@@ -157,10 +163,15 @@ func (s *search) finish(ctx context.Context, start time.Time) (*Response, error)
 	if s.total.Relation == "gte" && !s.plan.browse && s.plan.Mode != Keyword && s.plan.Offset+s.plan.limit > len(s.candidates) {
 		warnings = append(warnings, fmt.Sprintf("hits: they end with result %d, as a %s search ranks the %d best documents of each retriever; a larger window, of at most %d, has more", len(s.candidates), s.plan.Mode, s.plan.Window, MaxWindow))
 	}
+	lacks, of := s.missing.Partitions()
+	if len(lacks) > 0 {
+		s.total.Relation = "gte"
+		warnings = append(warnings, fmt.Sprintf("hits: the documents of %d of %d partitions are missing, which no node serves", len(lacks), of))
+	}
 	n := len(s.hits) - s.weakHits
 	r := &Response{
 		Hits: s.hits[:n:n], LessRelevant: s.hits[n:], Total: s.total, Facets: s.facets, TookMS: milliseconds(start), TimingsMS: s.timings,
-		Degraded: s.degraded != "", Reason: s.degraded, Warnings: warnings,
+		Degraded: s.degraded != "", Reason: s.degraded, Warnings: warnings, Missing: lacks,
 	}
 	if s.plan.text.Differs() {
 		r.Query = &s.plan.text
@@ -175,6 +186,7 @@ func (s *search) finish(ctx context.Context, start time.Time) (*Response, error)
 type search struct {
 	engine     *Engine
 	collection string
+	missing    *backend.Gaps // nil: it fails where partitions do not answer
 	record     record
 	encoding   *inference.Encoding
 	rules      *rules // nil: none that the query matches

@@ -48,7 +48,7 @@ func query[T any](ctx context.Context, n *Backend, name string, words *backend.W
 		if err != nil {
 			return out, err
 		}
-		parts := n.partitions(c)
+		parts := without(ctx, n.partitions(c))
 		q, err := n.withStatistics(ctx, c, parts, words)
 		if err != nil {
 			return out, err
@@ -67,7 +67,7 @@ func (n *Backend) Open(ctx context.Context, r backend.OpenRequest) (out backend.
 	if err != nil {
 		return out, err
 	}
-	parts := n.partitions(c)
+	parts := without(ctx, n.partitions(c))
 	if out.Collection, err = n.describe(ctx, c, parts); err != nil || r.Words == nil {
 		return out, err
 	}
@@ -192,15 +192,22 @@ func (n *Backend) Lookup(ctx context.Context, r backend.LookupRequest) ([]*backe
 	if err != nil {
 		return nil, err
 	}
-	parts := n.partitions(c)
+	parts := without(ctx, n.partitions(c))
 	shares := share(parts, r.IDs, func(id string) (int, string) { return partitionOf(id, len(parts)), id })
 	_, err = eachShare(ctx, shares, func(ctx context.Context, k keys[string]) (struct{}, error) {
 		if len(k.own) == 0 {
 			return struct{}{}, nil
 		}
+		m := backend.GapsOf(ctx)
+		if m.Has(k.index) {
+			return struct{}{}, nil
+		}
 		at, err := n.barrierAt(ctx, c.ID, k.index)
 		if err == nil {
 			err = n.settle(ctx, c, k.index, at)
+		}
+		if errors.Is(err, backend.ErrUnavailable) && m.Add(k.index, c.Partitions) {
+			err = nil
 		}
 		return struct{}{}, err
 	})

@@ -33,7 +33,9 @@ func statistics(ctx context.Context, parts []partition, collection string, q bac
 		}
 		var sum keyword.Statistics
 		for _, s := range list {
-			sum.Add(keyword.Statistics(*s))
+			if s.Parts > 0 { // else the partition is missing
+				sum.Add(keyword.Statistics(*s))
+			}
 		}
 		if q.Statistics = (*backend.Statistics)(&sum); sum.Complete {
 			return q.Statistics, nil

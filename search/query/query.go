@@ -67,6 +67,7 @@ type Query struct {
 	Sentences     bool          `json:"sentences,omitempty"`      // return the sentence of each hit's best passage that is nearest to the query; not in keyword mode
 	Explain       bool          `json:"explain,omitempty"`        // say how each score came about
 	Rerank        bool          `json:"rerank,omitempty"`         // put the best hits into the order of the cross-encoder that the server was given
+	AllowPartial  bool          `json:"allow_partial,omitempty"`  // in a cluster: answer without partitions that no node serves, instead of failing
 	Rules         *bool         `json:"rules,omitempty"`          // apply the rules of the collection; default true
 	RerankWindow  int           `json:"rerank_window,omitempty"`  // how many, 1..200; default 30. With rerank, offset+limit <= rerank_window
 
