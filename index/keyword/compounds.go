@@ -315,8 +315,13 @@ func splitWord(word string, limit int, known func(part string) bool) (ways [][]s
 	case len(word) > analysis.MaxJoined:
 	case digits == 0 && letters >= minSplitLetters:
 		for i := range word {
-			if i > 0 && utf8.RuneCountInString(word[i:]) > 1 {
-				add(word[:i], word[i:])
+			if longer := word[i:]; i > 0 && utf8.RuneCountInString(word[i:]) > 1 {
+				if 2*i > len(word) {
+					longer = word[:i]
+				}
+				if known(longer) { // first, as it rarely is
+					add(word[:i], word[i:])
+				}
 			}
 		}
 	case letters == 0 && digits >= minJoinedDigits && digits <= maxJoinedDigits:

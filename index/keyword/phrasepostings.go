@@ -50,14 +50,14 @@ func (x *Index) phrasePostings(ctx context.Context, v *view, s *segmentView, alt
 		docs.AddMany(c.docs)
 	}
 	if texts != nil && !docs.IsEmpty() {
-		share := float64(len(s.nos)) / float64(max(v.docs, 1))
+		share, least := float64(len(s.nos))/float64(max(v.docs, 1)), minPhraseShare
 		if alt.unlikely {
 			share /= 4
-			if p.endsInStop() {
-				share = 0 // very many documents have a stop word
+			if p.endsInStop() { // very many documents have a stop word
+				share, least = 0, least/4
 			}
 		}
-		read := s.shortest(docs, found, share)
+		read := s.shortest(docs, found, max(least, min(1, share)))
 		if err := x.readPhrase(ctx, s, p, read, found, texts); err != nil {
 			return nil, err
 		}
@@ -92,7 +92,6 @@ func (s *segmentView) shortest(docs *roaring.Bitmap, fields map[string]*candidat
 		list = append(list, sized{doc, tokens[doc]})
 	}
 	slices.SortFunc(list, func(a, b sized) int { return cmp.Or(cmp.Compare(a.tokens, b.tokens), cmp.Compare(a.doc, b.doc)) })
-	share = max(minPhraseShare, min(1, share))
 	left := uint32(maxPhraseTokens * share)
 	var read []uint32
 	for _, d := range list[:min(len(list), int(maxPhraseDocs*share))] {
