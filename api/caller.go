@@ -27,6 +27,7 @@ var tenantRoutes = map[string]bool{
 	"POST /v1/collections/{collection}/search":       true,
 	"POST /v1/collections/{collection}/search/batch": true,
 	"POST /v1/collections/{collection}/similar":      true,
+	"GET /v1/collections/{collection}/suggest":       true,
 	"GET /v1/collections/{collection}/explain/{id}":  true,
 	"POST /v1/collections/{collection}/explain/{id}": true,
 

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/labstack/echo/v4"
+
+	"example.com/searchd/internal/connlimit"
 )
 
 // Limits on draining an unread request body.
@@ -25,8 +27,8 @@ type requestBody struct {
 
 	digest hash.Hash // of what was read; nil: nobody asks
 
-	conns *conns // which its connection is one of, alone; nil: of none
-	cut   func() // makes a read fail at once, as one that has taken too long
+	conns *connlimit.Listener // which its connection is one of, alone; nil: of none
+	cut   func()              // makes a read fail at once, as one that has taken too long
 }
 
 func (b *requestBody) Read(p []byte) (int, error) {
@@ -41,7 +43,7 @@ func (b *requestBody) Read(p []byte) (int, error) {
 
 func (b *requestBody) read(p []byte) (int, error) {
 	if b.conns != nil {
-		defer b.conns.reading(b.cut)()
+		defer b.conns.Reading(b.cut)()
 	}
 	return b.ReadCloser.Read(p)
 }

@@ -13,6 +13,7 @@ type Engine interface {
 	Search(ctx context.Context, collection string, q search.Query) (*search.Response, error)
 	SearchBatch(ctx context.Context, collection string, queries []search.Query) ([]search.BatchResult, error)
 	Similar(ctx context.Context, collection string, q search.Similar) (*search.Response, error)
+	Suggest(ctx context.Context, collection string, q search.Suggest) (*search.Suggestions, error)
 	Explain(ctx context.Context, collection, id string, q search.Query) (*search.Explanation, error)
 	Map(ctx context.Context, collection string, o search.MapOptions) (*search.Map, error)
 

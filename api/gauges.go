@@ -33,10 +33,10 @@ func (g *gauges) Collect(to chan<- prometheus.Metric) {
 	out.counter("searchd_rate_limited_total", "Requests rejected by a rate limit.", float64(s.limited.Load()))
 	out.gauge("searchd_bodies_bytes", "Bytes of request bodies in memory.", float64(s.inFlight.Load()))
 	if c := s.conns.Load(); c != nil {
-		open, idle, evicted := c.counts()
+		open, idle, evicted := c.Counts()
 		out.gauge("searchd_connections", "Open connections.", float64(open-idle), "state", "active")
 		out.gauge("searchd_connections", "Open connections.", float64(idle), "state", "idle")
-		out.gauge("searchd_connections_max", "Limit on open connections.", float64(c.max))
+		out.gauge("searchd_connections_max", "Limit on open connections.", float64(c.Max))
 		out.counter("searchd_connections_gave_way_total", "Idle, silent and stalled connections closed to make room.", float64(evicted))
 	}
 	if g := s.o.Generator; g != nil {

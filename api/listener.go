@@ -11,13 +11,15 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"example.com/searchd/internal/connlimit"
 )
 
 // Listener answers a network listener from before the engine is open. Until a [Server] takes over,
 // it answers only probes: alive, but not ready.
 type Listener struct {
 	l       net.Listener
-	conns   *conns
+	conns   *connlimit.Listener
 	srv     *http.Server
 	handler atomic.Pointer[http.Handler]
 	failed  chan error
@@ -37,7 +39,7 @@ func NewListener(l net.Listener, o Options) *Listener {
 // newListener is NewListener without starting to answer.
 func newListener(l net.Listener, o Options) *Listener {
 	o, _ = o.withDefaults() // New returns the error
-	f := &Listener{l: l, conns: newConns(l, o.MaxConns), failed: make(chan error, 1)}
+	f := &Listener{l: l, conns: connlimit.New(l, o.MaxConns), failed: make(chan error, 1)}
 	f.use(http.HandlerFunc(answerWhileOpening))
 	f.srv = &http.Server{
 		Handler:           http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*f.handler.Load()).ServeHTTP(w, r) }),
@@ -47,7 +49,7 @@ func newListener(l net.Listener, o Options) *Listener {
 		IdleTimeout:       60 * time.Second,
 		MaxHeaderBytes:    64 << 10,
 		ErrorLog:          slog.NewLogLogger(o.Logger.Handler(), slog.LevelDebug),
-		ConnState:         f.conns.state,
+		ConnState:         f.conns.State,
 	}
 	f.listener = f.conns
 	if o.TLS != nil {

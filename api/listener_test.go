@@ -131,7 +131,7 @@ func TestIdleConnectionsGiveWay(t *testing.T) {
 	if code, _ := status(t, "http://"+addr+"/readyz"); code != 200 {
 		t.Errorf("/readyz is %d", code)
 	}
-	if open, _, evicted := f.server.conns.Load().counts(); open > 4 || evicted < 8 {
+	if open, _, evicted := f.server.conns.Load().Counts(); open > 4 || evicted < 8 {
 		t.Errorf("%d connections are open, %d gave way", open, evicted)
 	}
 	last := idle[len(idle)-1] // the one that has been idle for the shortest time is still there
@@ -160,7 +160,7 @@ func TestSilentConnectionsGiveWay(t *testing.T) {
 	if code, _ := status(t, "http://"+addr+"/readyz"); code != 200 || time.Since(began) > 4*time.Second {
 		t.Errorf("/readyz is %d after %v", code, time.Since(began))
 	}
-	if _, _, evicted := f.server.conns.Load().counts(); evicted < 8 {
+	if _, _, evicted := f.server.conns.Load().Counts(); evicted < 8 {
 		t.Errorf("%d connections gave way", evicted)
 	}
 }
@@ -193,7 +193,7 @@ func TestStalledBodiesGiveWay(t *testing.T) {
 			cut++
 		}
 	}
-	if _, _, evicted := f.server.conns.Load().counts(); cut == 0 || int64(cut) != evicted {
+	if _, _, evicted := f.server.conns.Load().Counts(); cut == 0 || int64(cut) != evicted {
 		t.Errorf("%d bodies were answered 408, %d connections gave way", cut, evicted)
 	}
 	// Those who go on sending are heard.
@@ -278,7 +278,7 @@ func TestTLS(t *testing.T) {
 		}
 		res.Body.Close()
 	}
-	if open, _, evicted := f.server.conns.Load().counts(); open > 4 || evicted < 8 {
+	if open, _, evicted := f.server.conns.Load().Counts(); open > 4 || evicted < 8 {
 		t.Errorf("%d connections are open, %d gave way", open, evicted)
 	}
 }

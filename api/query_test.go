@@ -53,6 +53,38 @@ func TestSimilarAndExplainRoutes(t *testing.T) {
 	f.do("GET", "/v1/collections/docs/explain/a1?q=dough&wrong=1", "").problem(400, "invalid_request", "/wrong")
 }
 
+// suggest returns the suggestions of a collection, once they are made.
+func (f *fixture) suggest(collection, typed string, header ...string) string {
+	f.t.Helper()
+	for {
+		a := f.do("GET", "/v1/collections/"+collection+"/suggest?q="+url.QueryEscape(typed), "", header...).want(200, nil)
+		if !strings.Contains(a.Body.String(), `"building":true`) {
+			return a.Body.String()
+		}
+	}
+}
+
+func TestSuggestRoute(t *testing.T) {
+	f := newFixture(t, Options{})
+	f.do("PUT", "/v1/collections/docs/documents/t1", `{"title":"Café Wonderful","text":"One."}`).want(201, nil)
+	for typed, want := range map[string]string{
+		"cafe":    `{"suggestions":[{"text":"Café Wonderful","kind":"title"}]`,
+		"wonderf": `"Café Wonderful"`, "wodnerf": `"Café Wonderful"`, "": `{"suggestions":[]`, "café wonderful": `{"suggestions":[]`,
+	} {
+		if got := f.suggest("docs", typed); !strings.Contains(got, want) {
+			t.Errorf("%q: %s, want %s", typed, got, want)
+		}
+	}
+	f.do("DELETE", "/v1/collections/docs/documents/t1", "").want(204, nil)
+	if got := f.suggest("docs", "cafe"); strings.Contains(got, "text") {
+		t.Errorf("of a deleted document: %s", got)
+	}
+	f.do("GET", "/v1/collections/docs/suggest?limit=21", "").problem(400, "invalid_request", "/limit")
+	f.do("GET", "/v1/collections/docs/suggest?q="+strings.Repeat("x", 201), "").problem(400, "invalid_request", "/q")
+	f.do("GET", "/v1/collections/docs/suggest?wrong=1", "").problem(400, "invalid_request", "/wrong")
+	f.do("GET", "/v1/collections/none/suggest?q=a", "").problem(404, "collection_not_found", "")
+}
+
 // TestQueryFormsAgree asks the engine the same by query string and by body.
 func TestQueryFormsAgree(t *testing.T) {
 	params := `q="flip pancakes" -waffle&syntax=operators&spelling=exact&unfinished=true&fields=title^3,text&facets=lang,year&sort=year:desc,_score&boosts=[{"field":"published","origin":"now","scale":"30d","weight":0.5},{"field":"stars","scale":100,"weight":-1}]&diversity=0&sentences=true&operator=and&return_fields=title,meta.lang&passages=0&limit=0`

@@ -86,6 +86,7 @@ func (s *Server) routes() []route {
 		{"POST", "/v1/collections/{collection}/search", toSearch, value(s.postSearch), small, s.searches, find},
 		{"POST", "/v1/collections/{collection}/search/batch", toSearch, value(s.batchSearch), small, s.searches, write},
 		{"POST", "/v1/collections/{collection}/similar", toSearch, value(s.similar), small, s.searches, find},
+		{"GET", "/v1/collections/{collection}/suggest", toSearch, value(s.suggest), 0, s.searches, find},
 		{"GET", "/v1/collections/{collection}/explain/{id}", toSearch, value(s.getExplain), 0, s.searches, find},
 		{"POST", "/v1/collections/{collection}/explain/{id}", toSearch, value(s.postExplain), small, s.searches, find},
 
@@ -163,6 +164,7 @@ var queried = map[string]bool{
 	"GET /v1/collections/{collection}/documents/{id}":    true,
 	"POST /v1/collections/{collection}/documents/import": true,
 	"GET /v1/collections/{collection}/search":            true,
+	"GET /v1/collections/{collection}/suggest":           true,
 	"GET /v1/collections/{collection}/explain/{id}":      true,
 	"GET /v1/collections/{collection}/map":               true,
 	"GET /v1/tasks":                                      true,

@@ -20,6 +20,7 @@ import (
 	"example.com/searchd/api/completion"
 	"example.com/searchd/api/meilisearch"
 	"example.com/searchd/extract"
+	"example.com/searchd/internal/connlimit"
 	"example.com/searchd/mcp"
 	"example.com/searchd/search"
 )
@@ -163,7 +164,7 @@ type Server struct {
 	local     atomic.Bool  // bound to loopback: only its names are answered
 	served    atomic.Bool  // Serve or its like was called
 	draining  atomic.Bool
-	conns     atomic.Pointer[conns] // nil: not serving yet
+	conns     atomic.Pointer[connlimit.Listener] // nil: not serving yet
 }
 
 // New returns a server for o.Engine, which the caller closes after Serve has returned.

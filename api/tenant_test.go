@@ -174,6 +174,27 @@ func TestTenantsAreAlone(t *testing.T) {
 			t.Errorf("%s %s: with b's documents %s\nwithout %s", attack.path, attack.body, got, want)
 		}
 	}
+	// Suggestions are titles and phrases of a's documents alone, though b's begin so too.
+	for typed, want := range map[string]string{"pan": `"Pancakes"`, "zan": "", "bread": "", "zanzibar bred": ""} {
+		for path, token := range map[string]string{"both": token, "alone": alone} {
+			a := f.suggest(path, typed, "Authorization", "Bearer "+token)
+			if found := leaks(a); len(found) > 0 || strings.Contains(a, `"text"`) != (want != "") || !strings.Contains(a, want) {
+				t.Errorf("%s: suggestions for %q: %s, want %q alone", path, typed, a, want)
+			}
+		}
+	}
+	// A phrase that a has in one document is none, though b has it in others.
+	admin := []string{"Authorization", "Bearer " + f.secret}
+	for i, tenant := range []string{"tenant-a", "tenant-b", "tenant-b"} {
+		f.do("POST", "/v1/collections", `{"name":"phrases"}`, admin...)
+		f.do("PUT", fmt.Sprintf("/v1/collections/phrases/documents/p%d", i), fmt.Sprintf(`{"tenant":%q,"text":"A pedestrian crossing."}`, tenant), admin...).want(201, nil)
+	}
+	if a := f.suggest("phrases", "pedes", admin...); !strings.Contains(a, "pedestrian crossing") {
+		t.Errorf("suggestions for all: %s", a)
+	}
+	if a := f.suggest("phrases", "pedes", "Authorization", "Bearer "+f.token(`,"filter":"tenant = 'tenant-a'"`)); strings.Contains(a, "crossing") {
+		t.Errorf("suggestions show a tenant that others have a phrase: %s", a)
+	}
 	for _, get := range []string{"search?q=pancakes&facets=tenant,kind&limit=100", "search?q=&filter=tenant+%3D+'tenant-b'+OR+tenant+%3D+'tenant-b'", "explain/a1?q=pancakes"} {
 		a := f.do("GET", "/v1/collections/both/"+get, "", "Authorization", "Bearer "+token).want(200, nil)
 		if found := leaks(a.Body.String()); len(found) > 0 {
@@ -206,7 +227,7 @@ func TestTenantTokensOnEveryRoute(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	checked := map[string]bool{"/v1/search": true} // by TestMultiSearchOfKeys
+	checked := map[string]bool{"/v1/search": true, "suggest": true} // by TestMultiSearchOfKeys and TestTenantsAreAlone
 	for _, a := range attacks {
 		path, _, _ := strings.Cut(a.path, "/a")
 		checked[path] = true

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"strconv"
 )
 
 // Similar asks for documents that are like others. IDs, Text or both are needed; the zero value of
@@ -45,6 +46,29 @@ func (q Similar) MarshalJSON() ([]byte, error) {
 func (c *Client) Similar(ctx context.Context, collection string, q Similar) (*Response, error) {
 	out := &Response{}
 	return out, c.send(ctx, call{method: http.MethodPost, path: collectionPath(collection) + "/similar", effect: reads}, q, out)
+}
+
+// Suggestion is a text that a query may become.
+type Suggestion struct {
+	Text string `json:"text"`
+	Kind string `json:"kind"` // title, phrase
+}
+
+// Suggestions are texts that a query may become, best first.
+type Suggestions struct {
+	Suggestions []Suggestion `json:"suggestions"`
+	Building    bool         `json:"building"` // they are being made for the first time; ask again
+}
+
+// Suggest completes a query as far as it is typed, with at most limit texts, 0: the server's
+// default; ErrNotFound, ErrInvalid.
+func (c *Client) Suggest(ctx context.Context, collection, typed string, limit int) (*Suggestions, error) {
+	p := url.Values{"q": {typed}}
+	if limit > 0 {
+		p.Set("limit", strconv.Itoa(limit))
+	}
+	out := &Suggestions{}
+	return out, c.send(ctx, call{method: http.MethodGet, path: collectionPath(collection) + "/suggest", query: p}, nil, out)
 }
 
 // BatchResult is the answer to one query of a batch, or its error.

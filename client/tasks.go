@@ -64,7 +64,7 @@ func (c *Client) Task(ctx context.Context, id string) (*Task, error) {
 
 // Wait polls a task until it has ended, and returns it; a task that did not succeed is an error.
 // watch, if not nil, is called with each answer.
-func (c *Client) Wait(ctx context.Context, id string, watch func(*Task)) (*Task, error) {
+func Wait(ctx context.Context, c *Client, id string, watch func(*Task)) (*Task, error) {
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, time.Second) {
 		t, err := c.Task(ctx, id)
 		if err != nil {

@@ -99,7 +99,7 @@ func TestEncodeDamaged(t *testing.T) {
 	}
 	e = open(t, dir, &fakeEmbedder{})
 	for range 2 {
-		if err := e.EncodeDamaged(t.Context(), tell); err != nil || !slices.Equal(told, []string{`encoded again: collection "docs": document "cat"`}) {
+		if err := search.EncodeDamaged(t.Context(), e, tell); err != nil || !slices.Equal(told, []string{`encoded again: collection "docs": document "cat"`}) {
 			t.Errorf("EncodeDamaged = %v, told %q", err, told)
 		}
 	}
@@ -129,7 +129,7 @@ func TestEncodeDamagedOfAnother(t *testing.T) {
 	spoilVectors(t, dir, "a kitten sleeps")
 	e := open(t, dir, &fakeEmbedder{})
 	var told []string
-	err := e.EncodeDamaged(t.Context(), func(text string) { told = append(told, text) })
+	err := search.EncodeDamaged(t.Context(), e, func(text string) { told = append(told, text) })
 	if err != nil || len(told) != 2 || !strings.HasPrefix(told[1], "not encoded again: ") {
 		t.Errorf("EncodeDamaged = %v, told %q", err, told)
 	}

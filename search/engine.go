@@ -21,6 +21,7 @@ import (
 	"example.com/searchd/search/inference"
 	"example.com/searchd/search/projection"
 	"example.com/searchd/search/snapshot"
+	"example.com/searchd/search/suggest"
 	"example.com/searchd/search/task"
 )
 
@@ -61,6 +62,7 @@ type Engine struct {
 	most      int             // collections
 	single    *inference.Pace // of ingests of one document
 	many      *inference.Pace // of the others
+	suggest   *suggest.Cache  // filled by [Engine.Suggest] alone
 
 	mu struct {
 		sync.Mutex
@@ -82,7 +84,7 @@ func Open(dir string, o Options) (*Engine, error) { return OpenContext(context.B
 
 // OpenContext is Open that ends early with ctx, while indexes are filled; the next opening goes on.
 func OpenContext(ctx context.Context, dir string, o Options) (*Engine, error) {
-	e := &Engine{backend: o.Backend, single: inference.NewPace(), many: inference.NewPace(), most: cmp.Or(o.MaxCollections, DefaultMaxCollections)}
+	e := &Engine{suggest: suggest.NewCache(), backend: o.Backend, single: inference.NewPace(), many: inference.NewPace(), most: cmp.Or(o.MaxCollections, DefaultMaxCollections)}
 	e.mu.records, e.mu.writers = map[string]cachedRecord{}, map[string]*semaphore.Weighted{}
 	if e.notice = o.Notice; e.notice == nil {
 		e.notice = func(string) {}
@@ -210,6 +212,7 @@ func (e *Engine) Close() error {
 	if closed {
 		return nil
 	}
+	e.suggest.Close()
 	return e.backend.Close()
 }
 

@@ -15,7 +15,7 @@ import (
 // EncodeDamaged reads every stored byte, encodes each document with a damaged vector again, and
 // reports it, or a collection without its checkpoint. Documents with damaged fields stay as they
 // are.
-func (e *Engine) EncodeDamaged(ctx context.Context, report func(text string)) error {
+func EncodeDamaged(ctx context.Context, e *Engine, report func(text string)) error {
 	missing := map[string]bool{}     // collections without their checkpoint
 	for encoded := 1; encoded > 0; { // a check lists a limited number of faults
 		have, err := e.backend.Check(ctx, backend.CheckRequest{Vectors: true})

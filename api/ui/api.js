@@ -80,6 +80,7 @@ export async function fetchDocument(collection, id) {
 }
 /** Documents that are similar to others: {ids, limit, filter}. */
 export const similar = (collection, request, signal) => post(within(collection, '/similar'), request, signal, parseExactly);
+export const suggest = (collection, q, signal) => call(within(collection, `/suggest?${new URLSearchParams({ q })}`), { signal });
 export const attention = (request, signal) => post('v1/attention', request, signal);
 
 export const map = (collection, options, signal) => post(within(collection, '/map'), options, signal);

@@ -1,6 +1,7 @@
 // The page: the box, the views, the keys. Each view is a module that is loaded when it is first wanted.
 import * as api from './api.js';
 import { Boost } from './boost.js';
+import { Completions } from './complete.js';
 import { $, count, el, number } from './dom.js';
 import { example, sampleOf } from './fields.js';
 import { narrowed, plain } from './filter.js';
@@ -225,6 +226,11 @@ function pageKey(e, writing) {
 // ---- start
 
 function wire() {
+  new Completions(ui.q, $('suggestions'), () => state.view === 'search' && state.c, (q) => {
+    state.q = q;
+    state.exact = false;
+    changed({ push: true });
+  });
   ui.q.addEventListener('input', () => {
     state.q = ui.q.value;
     state.exact = false;

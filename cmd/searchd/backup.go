@@ -166,7 +166,7 @@ func downloadBackup(ctx context.Context, server, key string, w io.Writer) (n int
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, removeSnapshot(c, t.ID)) }()
-	done, err := c.Wait(ctx, t.ID, nil)
+	done, err := client.Wait(ctx, c, t.ID, nil)
 	var s client.Snapshot
 	if err != nil {
 		var ok bool

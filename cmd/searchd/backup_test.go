@@ -95,7 +95,7 @@ func TestSnapshotsCommand(t *testing.T) {
 	for range 2 {
 		task, err := c.CreateSnapshot(t.Context())
 		if err == nil {
-			_, err = c.Wait(t.Context(), task.ID, nil)
+			_, err = client.Wait(t.Context(), c, task.ID, nil)
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -88,7 +88,7 @@ func checkOnce(cmd *cobra.Command, f engineFlags, deep, encode bool) (n, stored 
 	}
 	defer e.Close()
 	if encode {
-		if err := e.EncodeDamaged(cmd.Context(), func(text string) { fmt.Fprintln(cmd.OutOrStdout(), text) }); err != nil {
+		if err := search.EncodeDamaged(cmd.Context(), e, func(text string) { fmt.Fprintln(cmd.OutOrStdout(), text) }); err != nil {
 			return 0, 0, err
 		}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"example.com/searchd/client"
 	"example.com/searchd/cmd/internal/command"
 	"example.com/searchd/cmd/internal/ingest"
 	"example.com/searchd/internal/settings"
@@ -76,10 +77,7 @@ type queryFlags struct {
 }
 
 func (f *queryFlags) add(cmd *cobra.Command) {
-	f.engineFlags.add(cmd)
-	cmd.Flags().StringVar(&f.server, "server", "", "URL of a running server, instead of --data")
-	cmd.Flags().StringVar(&f.key, "key", "", "API key of the server")
-	cmd.Flags().StringVar(&f.collection, "collection", "", "collection (default: the only one, or docs)")
+	f.addServer(cmd)
 	cmd.Flags().StringVar(&f.mode, "mode", "hybrid", "hybrid, semantic or keyword")
 	settings.Choices(cmd, "mode", "hybrid", "semantic", "keyword")
 	cmd.Flags().StringVar(&f.vector, "vector", "", "`file` with the vector of the query as a JSON list of numbers or a line of searchd embed, - for standard input; TEXT may be left out")
@@ -102,6 +100,14 @@ func (f *queryFlags) add(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print the answer as JSON")
 	cmd.Flags().BoolVar(&f.explain, "explain", false, "explain each score")
 	cmd.Flags().BoolVar(&f.sentences, "sentences", false, "show the sentence of each hit that is nearest to the query")
+}
+
+// addServer adds the flags that say where to search.
+func (f *queryFlags) addServer(cmd *cobra.Command) {
+	f.engineFlags.add(cmd)
+	cmd.Flags().StringVar(&f.server, "server", "", "URL of a running server, instead of --data")
+	cmd.Flags().StringVar(&f.key, "key", "", "API key of the server")
+	cmd.Flags().StringVar(&f.collection, "collection", "", "collection (default: the only one, or docs)")
 }
 
 // query returns the query of the flags.
@@ -198,6 +204,15 @@ func (f *queryFlags) askFolder(cmd *cobra.Command, q search.Query) (*search.Resp
 }
 
 func (f *queryFlags) askServer(cmd *cobra.Command, q search.Query) (*search.Response, error) {
+	c, err := f.openCollection(cmd)
+	if err != nil {
+		return nil, err
+	}
+	return remoteEngine{c}.Search(cmd.Context(), f.collection, q)
+}
+
+// openCollection opens the server and finds the collection of the flags.
+func (f *queryFlags) openCollection(cmd *cobra.Command) (*client.Client, error) {
 	c, err := openServer(f.server, f.key)
 	if err != nil {
 		return nil, err
@@ -210,10 +225,7 @@ func (f *queryFlags) askServer(cmd *cobra.Command, q search.Query) (*search.Resp
 		}
 		return names, err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return remoteEngine{c}.Search(cmd.Context(), f.collection, q)
+	return c, err
 }
 
 // convert turns a value into another of the same JSON shape.

@@ -20,7 +20,7 @@ func newRootCommand() *cobra.Command {
 		SilenceUsage: true, SilenceErrors: true,
 	}
 	root.PersistentFlags().String("config", "", "`file` of settings, a line name = value each")
-	root.AddCommand(newServeCommand(), newQueryCommand(), newEmbedCommand(), newRerankCommand(), newGenerateCommand(), newScoreCommand(), newEvalCommand(),
+	root.AddCommand(newServeCommand(), newQueryCommand(), newSuggestCommand(), newEmbedCommand(), newRerankCommand(), newGenerateCommand(), newScoreCommand(), newEvalCommand(),
 		newCheckCommand(), newReembedCommand(), newMigrateCommand(), newBackupCommand(), newRestoreCommand(), newCompactCommand(), newSnapshotsCommand(), newModelsCommand(), newKeysCommand(), newClusterCommand(), newConfigCommand(), newBenchCommand(),
 		newMCPCommand(), ingest.NewCommand(), newHealthCommand(), newManCommand(), newVersionCommand())
 	root.InitDefaultCompletionCmd() // now, for addUsage

@@ -1,4 +1,6 @@
-package api
+// Package connlimit bounds the open connections of a server without letting idle and silent clients
+// lock out the others.
+package connlimit
 
 import (
 	"net"
@@ -16,13 +18,13 @@ const silence = 500 * time.Millisecond
 // one.
 const stall = 2 * time.Second
 
-// conns is a listener that bounds its open connections. When there are too many it closes one: the
+// Listener bounds the open connections of another one. When there are too many it closes one: the
 // oldest without a request for longer than silence, else the one idle for longest, else the one
 // whose body is awaited for longest, if that is longer than stall. Else it waits. A plain limit
 // would let idle and silent clients lock out the others.
-type conns struct {
+type Listener struct {
 	net.Listener
-	max int
+	Max int
 
 	mu struct {
 		sync.Mutex
@@ -48,21 +50,22 @@ type read struct {
 	cut   func() // makes it fail as one that has taken too long; the request is answered, and its connection closed
 }
 
-func newConns(l net.Listener, max int) *conns {
-	c := &conns{Listener: l, max: max}
+// New returns a listener with at most max open connections of l.
+func New(l net.Listener, max int) *Listener {
+	c := &Listener{Listener: l, Max: max}
 	c.mu.room.L = &c.mu
 	return c
 }
 
 // Accept implements net.Listener.
-func (c *conns) Accept() (net.Conn, error) {
+func (c *Listener) Accept() (net.Conn, error) {
 	conn, err := c.Listener.Accept()
 	if err != nil {
 		return nil, err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for c.mu.open >= c.max && !c.mu.closed {
+	for c.mu.open >= c.Max && !c.mu.closed {
 		timer := time.AfterFunc(c.evict(time.Now()), func() {
 			c.mu.Lock() // not before the wait has begun
 			defer c.mu.Unlock()
@@ -80,7 +83,7 @@ func (c *conns) Accept() (net.Conn, error) {
 }
 
 // evict closes a connection if it may, and returns how long to wait before the next attempt.
-func (c *conns) evict(now time.Time) time.Duration {
+func (c *Listener) evict(now time.Time) time.Duration {
 	wait := silence
 	if len(c.mu.silent) > 0 {
 		wait = max(0, c.mu.silent[0].since.Add(silence).Sub(now))
@@ -105,7 +108,7 @@ func (c *conns) evict(now time.Time) time.Duration {
 }
 
 // Close implements net.Listener.
-func (c *conns) Close() error {
+func (c *Listener) Close() error {
 	c.mu.Lock()
 	c.mu.closed = true
 	c.mu.room.Broadcast()
@@ -113,16 +116,16 @@ func (c *conns) Close() error {
 	return c.Listener.Close()
 }
 
-func (c *conns) release() {
+func (c *Listener) release() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.mu.open--
 	c.mu.room.Broadcast()
 }
 
-// reading registers a read of a body until over is called. cut is called at most once, and not
+// Reading registers a read of a body until over is called. cut is called at most once, and not
 // after over has returned.
-func (c *conns) reading(cut func()) (over func()) {
+func (c *Listener) Reading(cut func()) (over func()) {
 	r := &read{time.Now(), cut}
 	c.mu.Lock()
 	c.mu.reads = append(c.mu.reads, r)
@@ -134,8 +137,8 @@ func (c *conns) reading(cut func()) (over func()) {
 	}
 }
 
-// state is http.Server.ConnState.
-func (c *conns) state(conn net.Conn, s http.ConnState) {
+// State is http.Server.ConnState.
+func (c *Listener) State(conn net.Conn, s http.ConnState) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.mu.idle = slices.DeleteFunc(c.mu.idle, func(x net.Conn) bool { return x == conn })
@@ -149,7 +152,9 @@ func (c *conns) state(conn net.Conn, s http.ConnState) {
 	}
 }
 
-func (c *conns) counts() (open, idle int, evicted int64) {
+// Counts returns the connections that are open, those of them that are idle, and how many were
+// closed for new ones.
+func (c *Listener) Counts() (open, idle int, evicted int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.mu.open, len(c.mu.idle), c.mu.evicted
