@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -77,11 +78,27 @@ func (l languageChoice) guess(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(ctx, sampleTime)
 	defer cancel()
 	var sample analysis.Sample
-	_, _ = extract.Walk(ctx, paths, l.options, func(d extract.Document) error {
+	o := l.options
+	o.OCR = nil // which takes longer than there is time for
+	if l.othersThanPDF(ctx, paths) {
+		o.PDF = nil // PDFium takes seconds to start
+	}
+	_, _ = extract.Walk(ctx, paths, o, func(d extract.Document) error {
 		if sample.Add(d.Fields) {
 			return errEnough
 		}
 		return nil
 	}, func(extract.ItemError) error { return nil })
 	return sample.Language()
+}
+
+// othersThanPDF reports whether the paths have a file that is no PDF.
+func (l languageChoice) othersThanPDF(ctx context.Context, paths []string) bool {
+	_, err := extract.Files(ctx, paths, l.options, func(f extract.File) error {
+		if !strings.EqualFold(filepath.Ext(f.Path), ".pdf") {
+			return errEnough
+		}
+		return nil
+	}, func(extract.ItemError) error { return nil })
+	return errors.Is(err, errEnough)
 }
