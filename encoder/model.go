@@ -1,6 +1,7 @@
 package encoder
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -19,17 +20,21 @@ type Precision uint8
 
 // The precisions.
 const (
+	// Auto is Float32, or what a checkpoint recommends that is opened with package models.
+	Auto Precision = iota
 	// Float32 gives the vectors of sentence-transformers.
-	Float32 Precision = iota
+	Float32
 	// Int8 rounds the weights of the layers to bytes, with a scale for each output channel, and
 	// their inputs, with a scale for each token. It takes a quarter of the memory and changes the
 	// vectors slightly.
 	Int8
 )
 
-// String returns f32 or int8.
+// String returns auto, f32 or int8.
 func (p Precision) String() string {
 	switch p {
+	case Auto:
+		return "auto"
 	case Float32:
 		return "f32"
 	case Int8:
@@ -41,12 +46,14 @@ func (p Precision) String() string {
 // ParsePrecision reads what String writes.
 func ParsePrecision(s string) (Precision, error) {
 	switch s {
+	case "auto":
+		return Auto, nil
 	case "f32":
 		return Float32, nil
 	case "int8":
 		return Int8, nil
 	}
-	return 0, fmt.Errorf("%w: precision %q, want f32 or int8", ErrConfig, s)
+	return 0, fmt.Errorf("%w: precision %q, want auto, f32 or int8", ErrConfig, s)
 }
 
 // Options override settings of a checkpoint. The zero value changes nothing.
@@ -125,7 +132,7 @@ type Info struct {
 // complete checks the options and sets defaults.
 func (o *Options) complete() error {
 	if _, err := ParsePrecision(o.Precision.String()); err != nil {
-		return fmt.Errorf("%w: Options.Precision is %d, want Float32 or Int8", ErrConfig, o.Precision)
+		return fmt.Errorf("%w: Options.Precision is %d, want Auto, Float32 or Int8", ErrConfig, o.Precision)
 	}
 	if o.Threads < 0 || o.MaxBatchTokens < 0 || o.MaxSeqLength < 0 {
 		return fmt.Errorf("%w: Options: Threads %d, MaxBatchTokens %d, MaxSeqLength %d, want none below 0",
@@ -134,6 +141,7 @@ func (o *Options) complete() error {
 	if o.Threads > maxThreads {
 		return fmt.Errorf("%w: Options.Threads is %d, want 0 to %d", ErrConfig, o.Threads, maxThreads)
 	}
+	o.Precision = cmp.Or(o.Precision, Float32)
 	if o.Threads == 0 {
 		o.Threads = defaultThreads()
 	}

@@ -47,6 +47,7 @@ type Checkpoint struct {
 // without that file the floor is measured.
 type Calibration struct {
 	CosineFloor   float64 `json:"cosine_floor"`   // cosine of unrelated texts, -1 to below 1
+	Precision     string  `json:"precision"`      // recommended: f32 or int8; empty: f32
 	PassageTokens int     `json:"passage_tokens"` // default length of a passage, special tokens included; 0: all that the checkpoint takes
 }
 
@@ -62,12 +63,19 @@ func Open(name string, o encoder.Options) (*Checkpoint, error) {
 	if err != nil {
 		return nil, err
 	}
+	c, err := readCalibration(fsys)
+	measured := err == nil
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("checkpoint %s: %w", label, err)
+	}
+	if o.Precision == encoder.Auto && c.Precision == encoder.Int8.String() {
+		o.Precision = encoder.Int8
+	}
 	m, err := encoder.Load(fsys, o)
 	if err != nil {
 		return nil, fmt.Errorf("checkpoint %s: %w", label, err)
 	}
-	c, err := readCalibration(fsys)
-	if errors.Is(err, fs.ErrNotExist) {
+	if !measured {
 		if c.CosineFloor, err = measureFloor(m); errors.Is(err, encoder.ErrNotDense) || errors.Is(err, encoder.ErrNoTexts) { // a re-ranker, sparse, or for pictures
 			err = nil
 		}
@@ -143,6 +151,9 @@ func readCalibration(fsys fs.FS) (c Calibration, err error) {
 func (c Calibration) Validate() error {
 	if !(c.CosineFloor >= -1 && c.CosineFloor < 1) {
 		return fmt.Errorf("cosine_floor: got %v, allowed: -1 to below 1", c.CosineFloor)
+	}
+	if p := c.Precision; p != "" && p != encoder.Float32.String() && p != encoder.Int8.String() {
+		return fmt.Errorf("precision: got %q, allowed: f32, int8", p)
 	}
 	if n := c.PassageTokens; n != 0 && n < minPassageTokens {
 		return fmt.Errorf("passage_tokens: got %d, allowed: 0 (all that the checkpoint takes) or at least %d", n, minPassageTokens)

@@ -105,9 +105,10 @@ func TestCalibration(t *testing.T) {
 		err        string
 	}{
 		{"absent", "", Calibration{}, "searchd.json"},
-		{"whole", `{"cosine_floor":0.1,"passage_tokens":96}`, Calibration{0.1, 96}, ""},
+		{"whole", `{"cosine_floor":0.1,"precision":"int8","passage_tokens":96}`, Calibration{0.1, "int8", 96}, ""},
 		{"of an earlier version", `{"cosine_ceiling":0.8,"alpha":0.3}`, Calibration{}, ""},
 		{"no JSON", `{`, Calibration{}, "searchd.json"},
+		{"precision", `{"precision":"f16"}`, Calibration{}, `precision: got "f16", allowed: f32, int8`},
 		{"floor", `{"cosine_floor":1}`, Calibration{}, "cosine_floor: got 1"},
 		{"short passages", `{"passage_tokens":3}`, Calibration{}, "passage_tokens: got 3"},
 		{"negative passages", `{"passage_tokens":-1}`, Calibration{}, "passage_tokens: got -1"},
@@ -125,5 +126,27 @@ func TestCalibration(t *testing.T) {
 				t.Errorf("got %v, want an error with %q", err, tc.err)
 			}
 		})
+	}
+}
+
+// TestRecommendedPrecision opens checkpoints with every precision: Auto is what searchd.json says.
+func TestRecommendedPrecision(t *testing.T) {
+	const plain = "../encoder/testdata/bert-mean"
+	for _, tc := range []struct {
+		name        string
+		asked, want encoder.Precision
+	}{
+		{Embedded, encoder.Auto, encoder.Int8},
+		{Embedded, encoder.Float32, encoder.Float32},
+		{plain, encoder.Auto, encoder.Float32},
+		{plain, encoder.Int8, encoder.Int8},
+	} {
+		c, err := Open(tc.name, encoder.Options{Precision: tc.asked})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := c.Info().Precision; got != tc.want {
+			t.Errorf("%s, asked for %v: %v, want %v", tc.name, tc.asked, got, tc.want)
+		}
 	}
 }

@@ -30,8 +30,12 @@ func (f *modelFlags) add(cmd *cobra.Command) {
 // addModel adds the flags that checkpoints without a pooling have, too.
 func (f *modelFlags) addModel(cmd *cobra.Command, usage string) {
 	cmd.Flags().StringVar(&f.model, "model", "", usage)
-	cmd.Flags().StringVar(&f.precision, "precision", "f32", "arithmetic of the linear layers: f32 or int8")
-	settings.Choices(cmd, "precision", "f32", "int8")
+	f.addPrecision(cmd)
+}
+
+func (f *modelFlags) addPrecision(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.precision, "precision", encoder.Auto.String(), "arithmetic of the linear layers: f32, int8, or auto: int8 for the embedded checkpoint and where searchd.json of another says so, else f32")
+	settings.Choices(cmd, "precision", "auto", "f32", "int8")
 }
 
 func (f *modelFlags) options() (encoder.Options, error) {

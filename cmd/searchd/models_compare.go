@@ -80,8 +80,7 @@ Questions of this kind are easier than those of people: what counts is the diffe
 	}
 	cmd.Flags().StringVar(&f.data, "data", "", dataUsage)
 	settings.Folders(cmd, "data")
-	cmd.Flags().StringVar(&f.precision, "precision", "f32", "arithmetic of the linear layers: f32 or int8")
-	settings.Choices(cmd, "precision", "f32", "int8")
+	f.addPrecision(cmd)
 	cmd.Flags().StringVar(&collection, "collection", "", "collection (default docs, or else the one there is)")
 	cmd.Flags().IntVar(&texts, "texts", comparedDefault, "documents that are drawn at most")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write JSON")

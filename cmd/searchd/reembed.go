@@ -17,6 +17,7 @@ import (
 	"example.com/searchd/api"
 	"example.com/searchd/cmd/internal/command"
 	"example.com/searchd/cmd/internal/progress"
+	"example.com/searchd/encoder"
 	"example.com/searchd/models"
 	"example.com/searchd/search"
 )
@@ -52,7 +53,7 @@ that a server has open use POST /v1/collections/COLLECTION/reembed; the server g
 					}
 				}
 			}
-			if cmd.Flags().Changed("precision") {
+			if f.precision != encoder.Auto.String() {
 				o.Precision = f.precision
 			}
 		}

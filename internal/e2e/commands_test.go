@@ -224,7 +224,7 @@ func TestConfigCommand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`data "from-flag" flag`, `addr "127.0.0.1:2" environment`, `log-format "json" ` + file + ":4", `precision "f32" default`} {
+	for _, want := range []string{`data "from-flag" flag`, `addr "127.0.0.1:2" environment`, `log-format "json" ` + file + ":4", `precision "auto" default`} {
 		if !strings.Contains(strings.Join(strings.Fields(string(out)), " "), want) {
 			t.Errorf("config lacks %q:\n%s", want, out)
 		}

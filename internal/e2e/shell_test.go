@@ -41,7 +41,7 @@ func TestCompletion(t *testing.T) {
 		{"searchd", []string{"ba"}, "backup\tWrite"},
 		{"searchd", []string{"query", "--mo"}, "--mode\t"},
 		{"searchd", []string{"query", "--mode", ""}, "hybrid\nsemantic\nkeyword\n:4"},
-		{"searchd", []string{"embed", "--precision", ""}, "f32\nint8\n:4"},
+		{"searchd", []string{"embed", "--precision", ""}, "auto\nf32\nint8\n:4"},
 		{"searchd", []string{"check", "--data", ""}, ":16"}, // folders
 		{"ingest", []string{"--delete"}, "--delete-missing\t"},
 		{"ingest", []string{"--format", ""}, "auto\njsonl\ncsv\n"},
