@@ -68,7 +68,7 @@ func TestAssistants(t *testing.T) {
 			as.calls("list_collections", nil, false, "docs: 55 documents")
 			as.calls("search", map[string]any{"query": "cash reserves for unexpected bills", "limit": 1}, false, "1. id: emergency-fund.md\n")
 			as.calls("search", map[string]any{"query": "repair", "filter": "year >"}, true, "filter: got")
-			as.calls("similar", map[string]any{"id": "emergency-fund.md", "limit": 2}, false, "2 of 53 documents of docs like")
+			as.calls("similar", map[string]any{"id": "emergency-fund.md", "limit": 2}, false, "documents of docs like \"emergency-fund.md\"")
 			as.calls("get_document", map[string]any{"id": "emergency-fund.md", "field": "text", "max_bytes": 100}, false, "offset 100]")
 		})
 	}
