@@ -166,8 +166,8 @@ func TestReembedWithAKeyForFew(t *testing.T) {
 func TestCancelTaskRoute(t *testing.T) {
 	f := overEngine(t, Options{})
 	var lines strings.Builder
-	for i := range 200 {
-		fmt.Fprintf(&lines, `{"id":"%d","text":"%s"}`+"\n", i, strings.Repeat("kitten ", 60+i%7))
+	for i := range 400 { // with texts that differ, so that each is encoded again
+		fmt.Fprintf(&lines, `{"id":"%d","text":"%s %d"}`+"\n", i, strings.Repeat("kitten ", 200), i)
 	}
 	for _, c := range []string{"long", "short"} {
 		f.do("PUT", "/v1/collections/"+c, "").want(201, nil)
