@@ -1,4 +1,5 @@
-// Suggestions under the box while a query is typed: a combobox with a list, as the ARIA practices describe it.
+// Suggestions under the box while a query is typed: a combobox with a list, as the ARIA practices
+// describe it.
 import * as api from './api.js';
 import { el } from './dom.js';
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs the published clients of OpenAI (Node and Go), Cohere (Node), the Model Context Protocol
-# (Node) and Meilisearch (Node, InstantSearch, Python, LangChain), unchanged, against a searchd of its own.
+# (Node) and Meilisearch (Node, InstantSearch, Python, LangChain), unchanged, against a searchd of
+# its own.
 # Needs Go, node with npm and python3 with venv; where they are missing it says so, and fails in CI.
 # package.json, go.mod and requirements.txt name the versions.
 set -euo pipefail

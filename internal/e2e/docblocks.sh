@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# Runs the shell blocks of the documents that are marked ```sh run, page by page, each page in a folder and with a server port of its own. A block
-# marked ```python file=NAME is written to that file first; TestGuide runs the ```http blocks. The list below says why the other shell blocks are
-# not run; one of a page that is not there is an error. Commands come from PATH. usage: docblocks.sh [PAGE...]
+# Runs the shell blocks of the documents that are marked ```sh run, page by page, each page in a
+# folder and with a server port of its own. A block marked ```python file=NAME is written to that
+# file first; TestGuide runs the ```http blocks. The list below says why the other shell blocks are
+# not run; one of a page that is not there is an error. Commands come from PATH.
+# usage: docblocks.sh [PAGE...]
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 root=$PWD dir=$(mktemp -d)

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Runs the quick start of the README and then its three nodes, line by line as they stand there, on ports of their own.
+# Runs the quick start of the README and then its three nodes, line by line as they stand there, on
+# ports of their own.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 dir=$(mktemp -d)

@@ -210,20 +210,8 @@ func (p *pass) run(ctx context.Context) (differ int, err error) {
 func (p *pass) read(ctx context.Context, total int64, pages chan<- []byte) (differ int, err error) {
 	p.damaged = nil
 	looked := int64(0)
-	for cursor, more := "", true; more; more = cursor != "" {
-		var list []client.Digest
-		if list, cursor, err = p.from.List(ctx, cursor, cmp.Or(p.Page, 512)); err != nil {
-			return differ, fmt.Errorf("--from: %w", err)
-		}
-		ids := make([]string, len(list))
-		for i, d := range list {
-			ids[i] = d.ID
-		}
-		have, err := p.to.Digests(ctx, ids)
-		if err != nil {
-			return differ, fmt.Errorf("--to: %w", err)
-		}
-		ids = ids[:0]
+	err = p.pages(ctx, &p.from, &p.to, func(list, have []client.Digest) error {
+		var ids []string
 		for i, d := range list {
 			switch {
 			case d.Digest == "":
@@ -234,12 +222,40 @@ func (p *pass) read(ctx context.Context, total int64, pages chan<- []byte) (diff
 		}
 		differ += len(ids)
 		if err := p.send(ctx, ids, pages); err != nil {
-			return differ, err
+			return err
 		}
 		looked += int64(len(list))
 		p.Progress(looked, max(looked, total))
+		return nil
+	})
+	return differ, err
+}
+
+// pages calls f with each page of the documents of one side, and what the other has of the same.
+func (p *pass) pages(ctx context.Context, side, other *client.Copies, f func(list, have []client.Digest) error) error {
+	flag, otherFlag := "--from", "--to"
+	if side == &p.to {
+		flag, otherFlag = otherFlag, flag
 	}
-	return differ, nil
+	for cursor, more := "", true; more; more = cursor != "" {
+		list, next, err := side.List(ctx, cursor, cmp.Or(p.Page, 512))
+		if err != nil {
+			return fmt.Errorf("%s: %w", flag, err)
+		}
+		ids := make([]string, len(list))
+		for i, d := range list {
+			ids[i] = d.ID
+		}
+		have, err := other.Digests(ctx, ids)
+		if err != nil {
+			return fmt.Errorf("%s: %w", otherFlag, err)
+		}
+		if err := f(list, have); err != nil {
+			return err
+		}
+		cursor = next
+	}
+	return nil
 }
 
 // send sends documents of the source to pages, and of those that it does not have that there are
@@ -273,20 +289,8 @@ func (p *pass) surplus(ctx context.Context) (n int, err error) {
 	if copied.Documents == p.source.Documents-len(p.damaged) && (len(p.damaged) > 0 || copied.Passages == p.source.Passages) {
 		return 0, nil
 	}
-	for cursor, more := "", true; more; more = cursor != "" {
-		var list []client.Digest
-		if list, cursor, err = p.to.List(ctx, cursor, cmp.Or(p.Page, 512)); err != nil {
-			return n, fmt.Errorf("--to: %w", err)
-		}
-		ids := make([]string, len(list))
-		for i, d := range list {
-			ids[i] = d.ID
-		}
-		have, err := p.from.Digests(ctx, ids)
-		if err != nil {
-			return n, fmt.Errorf("--from: %w", err)
-		}
-		ids = ids[:0]
+	err = p.pages(ctx, &p.to, &p.from, func(_, have []client.Digest) error {
+		var ids []string
 		for _, d := range have {
 			if d.Digest == "" && !slices.Contains(p.damaged, d.ID) {
 				ids = append(ids, d.ID)
@@ -295,14 +299,18 @@ func (p *pass) surplus(ctx context.Context) (n int, err error) {
 		n += len(ids)
 		pages := make(chan []byte, len(ids))
 		if err := p.send(ctx, ids, pages); err != nil {
-			return n, err
+			return err
 		}
 		close(pages)
 		for b := range pages {
 			if err := p.to.Write(ctx, p.of, b); err != nil {
-				return n, fmt.Errorf("--to: %w", err)
+				return fmt.Errorf("--to: %w", err)
 			}
 		}
+		return nil
+	})
+	if err != nil {
+		return n, err
 	}
 	return n + max(0, p.source.Documents-len(p.damaged)-copied.Documents), nil // those that came since
 }

@@ -186,8 +186,8 @@ func TestUnderAnotherName(t *testing.T) {
 	same(t, s.answers("hybrid"), want)
 }
 
-// TestInterrupted: a run that ended in the middle is continued, and copies what it had not yet;
-// what has changed at the source since is copied, and what was deleted is deleted.
+// TestInterrupted: a run that ended in the middle is continued, and copies the rest; what has
+// changed at the source since is copied, and what was deleted is deleted.
 func TestInterrupted(t *testing.T) {
 	from, to := newSide(t, apitest.New(t)), newSide(t, apitest.New(t))
 	from.fill(pageSize + 10)
