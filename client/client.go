@@ -213,7 +213,14 @@ type FieldError struct {
 }
 
 func (e *Error) Error() string {
-	s := fmt.Sprintf("server: %d %s: %s", e.Status, e.Code, cmp.Or(e.Detail, e.Title))
+	what := cmp.Or(strings.TrimSpace(e.Detail), e.Title)
+	switch {
+	case e.Code == unknownCode && strings.Contains(what, "HTTP request to an HTTPS server"):
+		return fmt.Sprintf("server: %d: it speaks HTTPS: write https:// before its name", e.Status)
+	case e.Code == unknownCode:
+		return fmt.Sprintf("server: %d, and not as searchd answers: %s", e.Status, what)
+	}
+	s := fmt.Sprintf("server: %d %s: %s", e.Status, e.Code, what)
 	if e.Status >= 500 && e.RequestID != "" {
 		s += " (request " + e.RequestID + ")"
 	}

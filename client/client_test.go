@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	stdlog "log"
 	"log/slog"
 	"math"
 	"net/http"
@@ -392,6 +393,29 @@ func TestForeignErrorPages(t *testing.T) {
 	_, err := c.Collections(t.Context())
 	if err == nil || len(err.Error()) > 400 || !strings.Contains(err.Error(), "502") {
 		t.Errorf("error of %d bytes: %v", len(err.Error()), err)
+	}
+}
+
+// The errors of a wrong address say what to write.
+func TestWrongAddress(t *testing.T) {
+	plain := httptest.NewServer(http.NotFoundHandler())
+	defer plain.Close()
+	secure := httptest.NewTLSServer(http.NotFoundHandler())
+	defer secure.Close()
+	secure.Config.ErrorLog = stdlog.New(io.Discard, "", 0)
+	host := func(url string) string { _, host, _ := strings.Cut(url, "://"); return host }
+	for address, want := range map[string]string{
+		"https://" + host(plain.URL): "speaks HTTP, not HTTPS: write http://" + host(plain.URL),
+		"http://" + host(secure.URL): "it speaks HTTPS: write https:// before its name",
+		plain.URL:                    "server: 404, and not as searchd answers: 404 page not found",
+	} {
+		c, err := client.New(address, client.Options{Retries: -1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err = c.Collections(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", address, err, want)
+		}
 	}
 }
 

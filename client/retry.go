@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -182,10 +183,23 @@ type transportError struct{ err error }
 
 func (e *transportError) Error() string {
 	var at *url.Error
-	if errors.Is(e.err, syscall.ECONNREFUSED) && errors.As(e.err, &at) {
-		if u, err := url.Parse(at.URL); err == nil {
-			return fmt.Sprintf("client: no server listens at %s://%s: connection refused", u.Scheme, u.Host)
-		}
+	if !errors.As(e.err, &at) {
+		return "client: " + e.err.Error()
+	}
+	u, err := url.Parse(at.URL)
+	if err != nil {
+		return "client: " + e.err.Error()
+	}
+	var lookup *net.DNSError
+	switch {
+	case errors.Is(e.err, syscall.ECONNREFUSED) && u.Port() == "":
+		return fmt.Sprintf("client: no server listens at %s://%s on the standard port: connection refused; a port is written %s:8080", u.Scheme, u.Host, u.Host)
+	case errors.Is(e.err, syscall.ECONNREFUSED):
+		return fmt.Sprintf("client: no server listens at %s://%s: connection refused", u.Scheme, u.Host)
+	case errors.As(e.err, &lookup) && lookup.IsNotFound:
+		return fmt.Sprintf("client: no host is called %q", u.Hostname())
+	case strings.Contains(e.err.Error(), "server gave HTTP response to HTTPS client"):
+		return fmt.Sprintf("client: the server at %[1]s speaks HTTP, not HTTPS: write http://%[1]s", u.Host)
 	}
 	return "client: " + e.err.Error()
 }

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -126,23 +128,33 @@ func logger(format string) (*slog.Logger, error) {
 // onlyCollection returns the named collection of a data folder or a server; without a name the
 // default one, or else the one there is.
 func onlyCollection(name, where string, find func(name string) error, list func() ([]string, error)) (string, error) {
-	if name != "" {
-		return name, nil
-	}
-	err := find(defaultCollection)
-	if !errors.Is(err, search.ErrCollectionNotFound) && !errors.Is(err, client.ErrNotFound) && !errors.Is(err, client.ErrDenied) {
-		return defaultCollection, nil // with another error it will fail, too
+	asked := cmp.Or(name, defaultCollection)
+	err := find(asked)
+	if !errors.Is(err, search.ErrCollectionNotFound) && !errors.Is(err, client.ErrNotFound) && (name != "" || !errors.Is(err, client.ErrDenied)) {
+		return asked, nil // with another error it will fail, too
 	}
 	names, err := list()
 	switch {
+	case err != nil && name != "":
+		return name, nil
 	case err != nil:
 		return "", err
 	case len(names) == 0:
 		return "", fmt.Errorf("%s holds no collection yet; `ingest` makes one", where)
+	case name != "":
+		return "", fmt.Errorf("--collection: %s has no %q, but %s", where, name, someOf(names))
 	case len(names) > 1:
-		return "", fmt.Errorf("--collection: %s holds %d, name one", where, len(names))
+		return "", fmt.Errorf("--collection: %s has %d, name one: %s", where, len(names), someOf(names))
 	}
 	return names[0], nil
+}
+
+// someOf lists at most ten names.
+func someOf(names []string) string {
+	if n := len(names); n > 10 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:10], ", "), n-10)
+	}
+	return strings.Join(names, ", ")
 }
 
 // folderCollection is onlyCollection of a data folder.

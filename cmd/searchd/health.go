@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -73,6 +74,9 @@ func (h health) probe(ctx context.Context) error {
 		return fmt.Errorf("--addr: %w", err)
 	}
 	res, err := (&http.Client{Transport: transport}).Do(req)
+	if errors.Is(err, syscall.ECONNREFUSED) {
+		return fmt.Errorf("no server listens at %s", h.addr)
+	}
 	if err != nil {
 		return err
 	}

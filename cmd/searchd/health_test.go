@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -21,6 +22,9 @@ func TestHealthWithoutItsCertificate(t *testing.T) {
 			t.Fatal(err)
 		}
 		return path
+	}
+	if _, said, err := execute(t, "", "health", "--addr", "127.0.0.1:1"); err == nil || !strings.Contains(said, "not ready: no server listens at 127.0.0.1:1") {
+		t.Errorf("nothing listens: %v, %s", err, said)
 	}
 	for _, cert := range []string{
 		file("shown.pem", string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: srv.Certificate().Raw}))),

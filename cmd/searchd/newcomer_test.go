@@ -81,7 +81,7 @@ func TestDefaultDataFolder(t *testing.T) {
 			t.Errorf("--open of %s: %s", c.word, opened)
 		}
 	}
-	for args, want := range map[string]string{"--open=2 apples": "there is no hit 2", "--open=-1 apples": "--open: got -1", "--open=11 apples": "allowed: the number of a hit, 1 to 10"} {
+	for args, want := range map[string]string{"--open=2 apples": "there is no hit 2", "--open=-1 apples": "--open: got -1", "--open=11 apples": "allowed: the number of a hit, 1 to 10", "--open 2 apples": "write --open=2 "} {
 		if _, err := runCommand(t, append([]string{"query", "--mode", "keyword"}, strings.Fields(args)...)...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", args, err, want)
 		}

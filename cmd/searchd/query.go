@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -27,9 +28,14 @@ func newQueryCommand() *cobra.Command {
 		Long: `Search a data folder or a running server. In TEXT, "two words" is a phrase that must occur, and -word or -"two words"
 leaves out the documents that have it; quote TEXT for the shell: searchd query '"emergency fund" -mortgage'. Where TEXT begins with a
 minus, put -- in front of it.`,
-		Args: func(_ *cobra.Command, words []string) error {
+		Args: func(cmd *cobra.Command, words []string) error {
 			if len(words) == 0 && f.vector == "" {
-				return errors.New("name what to look for: searchd query TEXT")
+				return errors.New("name what to look for")
+			}
+			if f.open == 1 && len(words) > 1 && cmd.Flags().Changed("open") {
+				if _, err := strconv.Atoi(words[0]); err == nil {
+					return fmt.Errorf("--open %[1]s: write --open=%[1]s for the hit of this number, or TEXT in quotes", words[0])
+				}
 			}
 			return nil
 		}, PreRunE: command.Fill,
@@ -95,7 +101,7 @@ func (f *queryFlags) add(cmd *cobra.Command) {
 	cmd.Flags().IntVar(&f.limit, "limit", search.DefaultLimit, "hits")
 	cmd.Flags().Float64Var(&f.alpha, "alpha", 0, "weight of vector search, 0 to 1 (default: chosen for the query)")
 	cmd.Flags().Float64Var(&f.diversity, "diversity", 0, "0 to 1: how far down hits similar to earlier ones move")
-	cmd.Flags().IntVar(&f.open, "open", 0, "open the file of the first hit, or of the hit of this number, with the desktop's program")
+	cmd.Flags().IntVar(&f.open, "open", 0, "open the file of the first hit with the desktop's program; --open=3: of the third")
 	cmd.Flags().Lookup("open").NoOptDefVal = "1"
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print the answer as JSON")
 	cmd.Flags().BoolVar(&f.explain, "explain", false, "explain each score")
@@ -270,5 +276,8 @@ var openOnDesktop = func(target string) error {
 	case "windows":
 		name, args = "rundll32", []string{"url.dll,FileProtocolHandler", target}
 	}
-	return exec.Command(name, args...).Run()
+	if err := exec.Command(name, args...).Run(); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
 }

@@ -176,7 +176,8 @@ func TestQueryWithoutCollection(t *testing.T) {
 	add("notes")
 	asks("in-notes", "--server", server, "--key", all)
 	add("other")
-	asks("--collection: the server holds 2, name one", "--server", server, "--key", all)
+	asks("--collection: the server has 2, name one: notes, other", "--server", server, "--key", all)
+	asks(`--collection: the server has no "note", but notes, other`, "--server", server, "--key", all, "--collection", "note")
 	asks("in-notes", "--server", server, "--key", one)
 	asks("invalid_api_key", "--server", server, "--key", "sk-wrong")
 	if _, err := e.SetAlias(t.Context(), "docs", "other"); err != nil {

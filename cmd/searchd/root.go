@@ -100,16 +100,15 @@ func unknown(cmd *cobra.Command, word string) error {
 	if len(names) == 0 {
 		return fmt.Errorf("unknown command %q for %q", word, cmd.CommandPath())
 	}
-	meant := ""
-	cmd.SuggestionsMinimumDistance = 2 // changed letters
-	if like := cmd.SuggestionsFor(word); len(like) > 0 {
-		meant = "; did you mean " + strings.Join(like, " or ") + "?"
-	}
 	where := "command"
 	if cmd.HasParent() {
 		where = strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")
 	}
-	return fmt.Errorf("%s: got %q, allowed: %s%s", where, word, strings.Join(names, ", "), meant)
+	cmd.SuggestionsMinimumDistance = 2 // changed letters
+	if like := cmd.SuggestionsFor(word); len(like) > 0 {
+		return fmt.Errorf("%s: got %q; did you mean %s? `%s --help` lists all", where, word, strings.Join(like, " or "), cmd.CommandPath())
+	}
+	return fmt.Errorf("%s: got %q, allowed: %s", where, word, strings.Join(names, ", "))
 }
 
 // onTerminal is a variable for tests.

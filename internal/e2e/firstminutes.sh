@@ -80,7 +80,10 @@ mistake "a folder of notes as the data folder" 'not a data folder|not empty' sea
 [ -z "$(find notes -name 'searchd.*')" ] || fail "the notes have got a database"
 mistake "a folder that does not exist" 'no such file' searchd ingest --data "$dir/other" nots
 mistake "a command that does not exist" 'did you mean query' searchd qeury "x"
-mistake "a flag that does not exist" '--help' searchd query --data "$dir/other" --colection docs "x"
+mistake "a flag that does not exist" 'did you mean --collection.*--help' searchd query --data "$dir/other" --colection docs "x"
+mistake "a collection that does not exist" 'has no "note", but docs' searchd query --server "127.0.0.1:$port" --collection note "x"
+mistake "https to a server that speaks http" 'write http://' searchd query --server "https://127.0.0.1:$port" "x"
+mistake "the number of the hit to open" 'write --open=2' searchd query --server "127.0.0.1:$port" --open 2 bread
 mistake "a mode that does not exist" 'hybrid, semantic, keyword' searchd query --server "127.0.0.1:$port" --mode fuzzy "x"
 mistake "a filter of another language" 'write =' searchd query --server "127.0.0.1:$port" --filter "topic == 'money'" "x"
 mistake "a filter with a colon" "topic = 'money'|write =" searchd query --server "127.0.0.1:$port" --filter "topic:money" "x"

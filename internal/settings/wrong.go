@@ -4,9 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"example.com/searchd/internal/edits"
 )
 
 // FlagError returns the error of a wrong flag with the allowed values, or with a pointer to --help.
@@ -17,7 +20,19 @@ func FlagError(cmd *cobra.Command, err error) error {
 	if errors.Is(err, pflag.ErrHelp) {
 		return err
 	}
-	return fmt.Errorf("%w; `%s --help` names the flags", err, cmd.CommandPath())
+	hint := ""
+	if none := (*pflag.NotExistError)(nil); errors.As(err, &none) {
+		var known []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
+		near := edits.Nearest(none.GetSpecifiedName(), known)
+		switch {
+		case none.GetSpecifiedShortnames() != "" && strings.Contains(cmd.Use, "TEXT"):
+			hint = "; -- goes before a text that begins with a minus"
+		case near != "" && none.GetSpecifiedShortnames() == "":
+			hint = "; did you mean --" + near + "?"
+		}
+	}
+	return fmt.Errorf("%w%s; `%s --help` names the flags", err, hint, cmd.CommandPath())
 }
 
 // allowed describes the values of pflag's types.

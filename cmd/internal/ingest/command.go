@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -74,7 +75,7 @@ func NewCommand() *cobra.Command {
 	var f flags
 	cmd := &cobra.Command{
 		Use:   "ingest PATH...|-",
-		Short: "Bring documents into a search engine",
+		Short: "Read files and folders into a data folder or a running server",
 		Long: `Reads files, folders and standard input ("-") and sends what they contain to a data folder or a running server. It reads
 JSON lines, CSV, Markdown, HTML, plain text (also org, rst, adoc, tex, srt and vtt), PDF, Word, PowerPoint and Excel (docx, pptx, xlsx, xls),
 OpenDocument (odt, ods, odp), rich text (rtf), e-books (epub), mail (eml, emlx, msg, mbox, Maildir), feeds (RSS, Atom), pages saved as one file
@@ -101,7 +102,7 @@ Exit codes: 0 done, 1 some items failed, 2 could not run.`,
   curl -s https://example.org/feed.jsonl | ingest --data data/feed -`,
 		Args: func(cmd *cobra.Command, paths []string) error {
 			if len(paths) == 0 {
-				return errors.New("name what to read: files, folders, or - for standard input; see --help")
+				return errors.New("name what to read: files, folders, or - for standard input")
 			}
 			return nil
 		},
@@ -124,32 +125,32 @@ Exit codes: 0 done, 1 some items failed, 2 could not run.`,
 }
 
 func (f *flags) add(cmd *cobra.Command) {
-	fs, formats := cmd.Flags(), extract.Formats()
-	fs.StringVar(&f.data, "data", "", "data folder, created if missing (default: searchd in your data folder, such as ~/.local/share/searchd)")
-	fs.StringVar(&f.server, "server", "", "URL of a running server, instead of --data")
-	fs.StringVar(&f.key, "key", "", "API key of the server")
-	fs.StringVar(&f.collection, "collection", "docs", "collection, created if missing")
-	fs.StringVar(&f.model, "model", "", "checkpoint for a new data folder: a folder in the sentence-transformers layout, a file .gguf, OWNER/NAME of a pulled one, or \"embedded\" (default)")
-	fs.StringVar(&f.language, "language", autoLanguage, "language for keyword search in a new collection, such as de; auto: detected from its texts, English if unclear")
-	fs.StringVar(&f.settingsFile, "settings", "", "`file` with the settings of a new collection as a JSON object")
-	fs.StringVar(&f.synonyms, "synonyms", "", "`file` with the collection's synonyms, one rule per line: k8s, kubernetes or tv, telly => television; lines that begin with # are comments")
-	fs.StringVar(&f.format, "format", "auto", strings.Join(formats, ", "))
-	fs.StringVar(&f.encoding, "encoding", "", "character set of texts that are not UTF-8 and declare none, such as windows-1251, koi8-r, shift_jis or big5 (default: a guess, else Windows-1252, with a warning)")
-	fs.StringVar(&f.html, "html", "main", "which text of web pages to read: main (without menus, teasers and footers) or full")
-	fs.StringVar(&f.ocr, "ocr", "auto", "OCR of pictures and scanned pages by Tesseract: auto (if it is installed), off, or languages such as deu+eng")
-	fs.StringVar(&f.idField, "id-field", "", "field with the id of a record (default: _id, id, or a hash of the content)")
-	fs.StringVar(&f.errorsFile, "errors", "", "file for a JSON line per item that failed (default: errors.jsonl beside the journal)")
-	fs.StringVar(&f.onError, "on-error", "skip", "after a failure: skip the item and continue, or stop")
-	fs.StringVar(&f.state, "state", "", "folder for the journal (default: ingest in the data folder; with --server in your own folder for settings)")
-	fs.BoolVar(&f.dryRun, "dry-run", false, "read and report, but write and delete nothing")
-	fs.BoolVar(&f.verify, "verify", false, "also read and send unchanged files")
-	fs.BoolVar(&f.hidden, "hidden", false, "in folders, also read hidden files and folders, whose names begin with a dot")
-	fs.BoolVar(&f.followSymlinks, "follow-symlinks", false, "in folders, follow symbolic links; each folder is read once")
-	fs.BoolVar(&f.deleteMissing, "delete-missing", false, "delete documents of earlier runs over the same paths whose file or record is gone")
-	fs.BoolVar(&f.watch, "watch", false, "keep running and follow changes under the paths")
-	fs.DurationVar(&f.poll, "poll", 0, "with --watch: read all files at this interval instead of waiting for events of the system")
-	fs.IntVar(&f.workers, "workers", min(4, runtime.GOMAXPROCS(0)), "files read in parallel, 1 to 64")
-	fs.DurationVar(&f.pdfTime, "pdf-time", 20*time.Second, "longest time for one PDF")
+	set, formats := cmd.Flags(), extract.Formats()
+	set.StringVar(&f.data, "data", "", "data folder, created if missing (default: searchd in your data folder, such as ~/.local/share/searchd)")
+	set.StringVar(&f.server, "server", "", "URL of a running server, instead of --data")
+	set.StringVar(&f.key, "key", "", "API key of the server")
+	set.StringVar(&f.collection, "collection", "docs", "collection, created if missing")
+	set.StringVar(&f.model, "model", "", "checkpoint for a new data folder: a folder in the sentence-transformers layout, a file .gguf, OWNER/NAME of a pulled one, or \"embedded\" (default)")
+	set.StringVar(&f.language, "language", autoLanguage, "language for keyword search in a new collection, such as de; auto: detected from its texts, English if unclear")
+	set.StringVar(&f.settingsFile, "settings", "", "`file` with the settings of a new collection as a JSON object")
+	set.StringVar(&f.synonyms, "synonyms", "", "`file` with the collection's synonyms, one rule per line: k8s, kubernetes or tv, telly => television; lines that begin with # are comments")
+	set.StringVar(&f.format, "format", "auto", strings.Join(formats, ", "))
+	set.StringVar(&f.encoding, "encoding", "", "character set of texts that are not UTF-8 and declare none, such as windows-1251, koi8-r, shift_jis or big5 (default: a guess, else Windows-1252, with a warning)")
+	set.StringVar(&f.html, "html", "main", "which text of web pages to read: main (without menus, teasers and footers) or full")
+	set.StringVar(&f.ocr, "ocr", "auto", "OCR of pictures and scanned pages by Tesseract: auto (if it is installed), off, or languages such as deu+eng")
+	set.StringVar(&f.idField, "id-field", "", "field with the id of a record (default: _id, id, or a hash of the content)")
+	set.StringVar(&f.errorsFile, "errors", "", "file for a JSON line per item that failed (default: errors.jsonl beside the journal)")
+	set.StringVar(&f.onError, "on-error", "skip", "after a failure: skip the item and continue, or stop")
+	set.StringVar(&f.state, "state", "", "folder for the journal (default: ingest in the data folder; with --server in your own folder for settings)")
+	set.BoolVar(&f.dryRun, "dry-run", false, "read and report, but write and delete nothing")
+	set.BoolVar(&f.verify, "verify", false, "also read and send unchanged files")
+	set.BoolVar(&f.hidden, "hidden", false, "in folders, also read hidden files and folders, whose names begin with a dot")
+	set.BoolVar(&f.followSymlinks, "follow-symlinks", false, "in folders, follow symbolic links; each folder is read once")
+	set.BoolVar(&f.deleteMissing, "delete-missing", false, "delete documents of earlier runs over the same paths whose file or record is gone")
+	set.BoolVar(&f.watch, "watch", false, "keep running and follow changes under the paths")
+	set.DurationVar(&f.poll, "poll", 0, "with --watch: read all files at this interval instead of waiting for events of the system")
+	set.IntVar(&f.workers, "workers", min(4, runtime.GOMAXPROCS(0)), "files read in parallel, 1 to 64")
+	set.DurationVar(&f.pdfTime, "pdf-time", 20*time.Second, "longest time for one PDF")
 	settings.Choices(cmd, "format", formats...)
 	settings.Choices(cmd, "on-error", "skip", "stop")
 	settings.Choices(cmd, "html", "main", "full")
@@ -175,7 +176,15 @@ func (f *flags) check(paths []string) error {
 	case f.watch && slices.Contains(paths, "-"):
 		return errors.New("--watch: standard input cannot be watched")
 	}
-	return nil
+	if f.watch || f.deleteMissing {
+		return nil // what is missing may come, or is to be deleted
+	}
+	for _, path := range paths {
+		if _, err := os.Stat(path); path == "-" || !errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s: no such file or folder", strings.Join(paths[:min(len(paths), 10)], ", "))
 }
 
 // run ingests paths into the sink that the flags name.

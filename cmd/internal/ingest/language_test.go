@@ -88,8 +88,11 @@ func TestNothingThere(t *testing.T) {
 	if out, err := ingest(none, filepath.Join(dir, "a.txt")); !errors.Is(err, command.ErrSome) || !strings.Contains(out, "1 created") {
 		t.Errorf("with another path that is there: %v, %s", err, out)
 	}
-	if out, err := ingest(none); !errors.Is(err, command.ErrSome) || !strings.Contains(out, "1 failed") {
+	if out, err := ingest(none); err == nil || !strings.HasPrefix(err.Error(), none+": no such file or folder") || out != "" {
 		t.Errorf("where there is a collection: %v, %s", err, out)
+	}
+	if out, err := ingest("--delete-missing", none); !errors.Is(err, command.ErrSome) || !strings.Contains(out, "1 failed") {
+		t.Errorf("a path of which documents may be deleted: %v, %s", err, out)
 	}
 	if _, err := ingest("--collection", "other", none); err == nil || !strings.HasPrefix(err.Error(), none) {
 		t.Errorf("another collection: %v", err)
