@@ -28,6 +28,8 @@ type flattener struct {
 
 // leaf is what a document has under one dotted name.
 type leaf struct {
+	name   string
+	rank   int   // of the name in wellKnown, or its length
 	values []any // string, json.Number, bool; at least one
 	list   bool  // one of them at least is an element of a list, not a member of an object
 }

@@ -3,11 +3,11 @@
 package mapping
 
 import (
-	"bytes"
-	"encoding/json"
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"sort"
 	"strings"
 	"unicode/utf8"
@@ -144,10 +144,8 @@ func (m Mapping) SplitStored(fields []byte) (Parts, error) {
 
 func (m Mapping) split(fields []byte, flat *flattener) (Parts, error) {
 	var p Parts
-	var object map[string]any
-	dec := json.NewDecoder(bytes.NewReader(fields))
-	dec.UseNumber()
-	if err := dec.Decode(&object); err != nil {
+	object, err := decode(fields)
+	if err != nil {
 		return p, fmt.Errorf("%w: a JSON object: %v", ErrDocument, err)
 	}
 	if object == nil {
@@ -157,25 +155,23 @@ func (m Mapping) split(fields []byte, flat *flattener) (Parts, error) {
 	if err := flat.object("", object, 0); err != nil {
 		return p, err
 	}
-	names := make([]string, 0, len(flat.leaves))
-	for name := range flat.leaves {
-		names = append(names, name)
+	leaves := make([]*leaf, 0, len(flat.leaves))
+	for name, l := range flat.leaves {
+		l.name, l.rank = name, rank(name)
+		leaves = append(leaves, l)
 	}
-	sort.Slice(names, func(i, j int) bool {
-		a, b := rank(names[i]), rank(names[j])
-		return a < b || a == b && names[i] < names[j]
-	})
-	known := m.anyKnown(names, flat.leaves)
-	p.Values = make(map[string]any, len(names))
+	slices.SortFunc(leaves, func(a, b *leaf) int { return cmp.Or(a.rank-b.rank, strings.Compare(a.name, b.name)) })
+	known := m.anyKnown(leaves)
+	p.Values = make(map[string]any, len(leaves))
 	p.Blank = true
-	for _, name := range names {
-		l := flat.leaves[name]
+	for _, l := range leaves {
+		name := l.name
 		p.Blank = p.Blank && l.blank()
 		f, set := m[name]
 		if f.Type == Stored {
 			continue
 		}
-		usual := !set && !l.list && rank(name) < len(wellKnown)
+		usual := !set && !l.list && l.rank < len(wellKnown)
 		s, starts, ok := l.text(f.Type == Text)
 		if !ok && usual {
 			p.NotText = append(p.NotText, name)
@@ -184,7 +180,7 @@ func (m Mapping) split(fields []byte, flat *flattener) (Parts, error) {
 			if strings.TrimSpace(s) != "" {
 				p.Text = append(p.Text, TextField{name, s})
 				p.startsOf(name, starts)
-				if p.Title == "" && rank(name) < titles {
+				if p.Title == "" && l.rank < titles {
 					p.Title = s
 				}
 			}
@@ -213,15 +209,15 @@ func (p *Parts) startsOf(name string, starts []int) {
 }
 
 // anyKnown reports whether the document has a text field, by setting or by name.
-func (m Mapping) anyKnown(names []string, leaves map[string]*leaf) bool {
-	for _, name := range names {
-		if f, set := m[name]; set {
+func (m Mapping) anyKnown(leaves []*leaf) bool {
+	for _, l := range leaves {
+		if f, set := m[l.name]; set {
 			if f.Type == Text {
 				return true
 			}
 			continue
 		}
-		if l := leaves[name]; !l.list && rank(name) < len(wellKnown) {
+		if !l.list && l.rank < len(wellKnown) {
 			if s, _, ok := l.text(false); ok && strings.TrimSpace(s) != "" {
 				return true
 			}
