@@ -24,6 +24,9 @@ func (e *Engine) Explain(ctx context.Context, collection, id string, q Query) (*
 	}
 	one := 1
 	q.Offset, q.Limit, q.Explain, q.Facets = 0, &one, false, nil
+	if q.Window == 0 {
+		q.Window = DefaultWindow // as on later pages
+	}
 	s, err := e.newSearch(ctx, collection, q, false)
 	if err != nil {
 		return nil, err

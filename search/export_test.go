@@ -49,3 +49,6 @@ func (e *Engine) Vectors(t *testing.T, collection string) map[string][][]float32
 	}
 	return out
 }
+
+// WindowOf returns the window of a query.
+func WindowOf(q Query) int { return newPlan(q, false, false).Window }

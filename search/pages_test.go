@@ -92,3 +92,28 @@ func TestPagesAreTheWhole(t *testing.T) {
 		}
 	}
 }
+
+// TestDefaultWindow compares what the window is of searches that do not give it.
+func TestDefaultWindow(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		q    search.Query
+		want int
+	}{
+		{"first page", search.Query{}, 100},
+		{"to the last of the short one", search.Query{Offset: 90}, 100},
+		{"beyond it", search.Query{Offset: 91}, 200},
+		{"page", search.Query{Page: 11}, 200},
+		{"facets", search.Query{Facets: []search.Facet{{Field: "n"}}}, 200},
+		{"sort", search.Query{Sort: []search.SortKey{{Field: "n"}}}, 200},
+		{"group", search.Query{Group: "n"}, 200},
+		{"diversity", search.Query{Diversity: 0.5}, 200},
+		{"cutoff", search.Query{Cutoff: search.CutoffAuto}, 200},
+		{"given", search.Query{Window: 150}, 150},
+	} {
+		tc.q.Q = "red"
+		if got := search.WindowOf(tc.q); got != tc.want {
+			t.Errorf("%s: window %d, want %d", tc.name, got, tc.want)
+		}
+	}
+}

@@ -8,8 +8,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// decode reads the JSON object that text begins with as encoding/json's Decoder does after UseNumber,
-// and faster. Of equal names the last one counts, invalid UTF-8 becomes U+FFFD, and null is nil.
+// decode reads the JSON object that text begins with as encoding/json's Decoder does after
+// UseNumber, and faster. Of equal names the last one counts, invalid UTF-8 becomes U+FFFD, and null
+// is nil.
 func decode(text []byte) (map[string]any, error) {
 	d := jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	v, err := decodeValue(d)

@@ -47,7 +47,7 @@ type Query struct {
 	Fusion        fusion.Method `json:"fusion,omitempty"`         // relative (default), rrf
 	Cutoff        Cutoff        `json:"cutoff,omitempty"`         // none (default), auto, or the score below which documents are not matches
 	LessRelevant  int           `json:"less_relevant,omitempty"`  // results below the cutoff that the answer has beside its hits, 0..100
-	Window        int           `json:"window,omitempty"`         // documents of each retriever that take part, 1..10000; default 200. Pages are stable within it
+	Window        int           `json:"window,omitempty"`         // documents of each retriever that take part, 1..10000; default 100, and 200 for results beyond that or where more depends on it. Pages are stable within it
 	Filter        string        `json:"filter,omitempty"`         // e.g. lang = 'en' AND year >= 2020
 	Fields        Fields        `json:"fields,omitempty"`         // searched fields of keyword search and of phrases; default: all
 	Operator      string        `json:"operator,omitempty"`       // of keyword search: or (default), and: all words must occur
