@@ -31,13 +31,23 @@ type candidates struct{ docs, freqs []uint32 }
 // bounds is read, and other documents count only if half of those read have the phrase.
 func (x *Index) phrasePostings(ctx context.Context, v *view, s *segmentView, alt alternative, fields []string, texts Texts) ([]*postings, error) {
 	out := make([]*postings, len(fields))
-	p, key := alt.phrase, alt.phrase.key()
-	if alt.without != "" {
-		key += "\x00" + alt.without
-	}
+	p, key := alt.phrase, ""
 	found := map[string]*candidates{} // by field that is not cached
 	docs := roaring.New()
 	for i, name := range fields {
+		have, err := s.mayHave(p, name)
+		if err != nil {
+			return nil, err
+		}
+		if !have { // nearly always, and faster to find out than to look up in a cache
+			out[i] = &noPostings
+			continue
+		}
+		if key == "" {
+			if key = p.key(); alt.without != "" {
+				key += "\x00" + alt.without
+			}
+		}
 		var ok bool
 		if out[i], ok = s.caches.postings.Get(postingsKey{s.id, name, key}); ok {
 			continue
@@ -58,7 +68,7 @@ func (x *Index) phrasePostings(ctx context.Context, v *view, s *segmentView, alt
 			}
 		}
 		read := s.shortest(docs, found, max(least, min(1, share)))
-		if err := x.readPhrase(ctx, s, p, read, found, texts); err != nil {
+		if err := x.readPhrase(ctx, s, alt, read, found, texts); err != nil {
 			return nil, err
 		}
 		for _, c := range found {
@@ -104,8 +114,37 @@ func (s *segmentView) shortest(docs *roaring.Bitmap, fields map[string]*candidat
 	return read
 }
 
+// noPostings are those of what a segment lacks.
+var noPostings postings
+
+// mayHave reports, from the dictionary alone, whether a field can have p: it has all terms, or they
+// are in the phrase in more than one way.
+func (d *segmentData) mayHave(p Phrase, field string) (bool, error) {
+	if !p.isPlain() {
+		return true, nil
+	}
+	for _, s := range p.steps {
+		if have, err := d.contains(field, s.term); !have || err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// isPlain reports whether each term of the phrase follows the one before it.
+func (p Phrase) isPlain() bool {
+	at := 0
+	for _, s := range p.steps {
+		if s.from != at {
+			return false
+		}
+		at = s.to
+	}
+	return true
+}
+
 // readPhrase sets the exact numbers of occurrences in some documents.
-func (x *Index) readPhrase(ctx context.Context, s *segmentView, p Phrase, docs []uint32, found map[string]*candidates, texts Texts) error {
+func (x *Index) readPhrase(ctx context.Context, s *segmentView, alt alternative, docs []uint32, found map[string]*candidates, texts Texts) error {
 	nos := make([]uint32, len(docs))
 	byNo := make(map[uint32]uint32, len(docs))
 	for i, doc := range docs {
@@ -122,11 +161,32 @@ func (x *Index) readPhrase(ctx context.Context, s *segmentView, p Phrase, docs [
 		if c == nil {
 			return
 		}
-		if at, ok := slices.BinarySearch(c.docs, byNo[no]); ok {
-			stems, _, _ := x.occurrences(text.Text, starts, p)
-			c.freqs[at] += uint32(p.count(stems, termOf))
+		at, ok := slices.BinarySearch(c.docs, byNo[no])
+		if !ok || alt.unlikely && !x.mayBeIn(alt.phrase, text.Text) {
+			return
 		}
+		stems, _, _ := x.occurrences(text.Text, starts, alt.phrase)
+		c.freqs[at] += uint32(alt.phrase.count(stems, termOf))
 	})
+}
+
+// mayBeIn reports whether the first two terms of a phrase follow each other in text, which is
+// faster to find out than where the phrase is: hardly any text has an unlikely one.
+func (x *Index) mayBeIn(p Phrase, text string) bool {
+	if len(p.steps) < 2 || !p.isPlain() {
+		return true
+	}
+	first, second := p.steps[0].term, p.steps[1].term
+	next := []int{} // positions after the first term
+	for t := range x.analyzer.Tokens(text) {
+		if t.Term == second && slices.Contains(next, t.Position) {
+			return true
+		}
+		if t.Term == first {
+			next = append(slices.DeleteFunc(next, func(n int) bool { return n < t.Position }), t.Next)
+		}
+	}
+	return false
 }
 
 // candidates returns the documents of a field that have all terms of p and not the term without, if

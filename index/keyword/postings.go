@@ -159,13 +159,18 @@ func (d *segmentData) cachePostings(key postingsKey, p *postings) {
 	}
 }
 
-// list returns bleve's postings of a term in a text field; nil if there are none, which is fast.
-func (d *segmentData) list(field, term string) (segment.PostingsList, error) {
+// contains reports whether documents have a term in a text field, deleted ones too.
+func (d *segmentData) contains(field, term string) (bool, error) {
 	dicts, err := d.dicts()
 	if err != nil || dicts[field] == nil {
-		return nil, err
+		return false, err
 	}
-	if have, err := dicts[field].Contains([]byte(term)); err != nil || !have {
+	return dicts[field].Contains([]byte(term))
+}
+
+// list returns bleve's postings of a term in a text field; nil if there are none, which is fast.
+func (d *segmentData) list(field, term string) (segment.PostingsList, error) {
+	if have, err := d.contains(field, term); err != nil || !have {
 		return nil, err
 	}
 	dict, err := d.segment.Dictionary(textPrefix + field)

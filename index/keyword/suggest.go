@@ -201,9 +201,12 @@ func (v *view) hasTermIn(term string, allow *roaring.Bitmap) (bool, error) {
 
 // hasTerm reports whether a document that is not deleted has a term in a field.
 func (s *segmentView) hasTerm(field, term string) (bool, error) {
+	if s.deleted == nil {
+		return s.contains(field, term)
+	}
 	list, err := s.list(field, term)
-	if list == nil || s.deleted == nil {
-		return list != nil && list.Count() > 0, err
+	if list == nil || err != nil {
+		return false, err
 	}
 	docs := roaring.New()
 	err = orInto(docs, list)
