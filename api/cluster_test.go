@@ -24,20 +24,21 @@ func TestClusterStatus(t *testing.T) {
 	newFixture(t, Options{}).do("GET", "/v1/cluster", "").want(422, nil)
 }
 
-// TestDrainNode drains a node and undoes it, and refuses to where there is no cluster.
-func TestDrainNode(t *testing.T) {
+// TestChangeNode drains a node, undoes it and removes it, and refuses to where there is no cluster.
+func TestChangeNode(t *testing.T) {
 	var got []string
-	drain := func(_ context.Context, node string, undo bool) error {
-		if got = append(got, fmt.Sprint(node, " ", undo)); node == "n9" {
+	change := func(_ context.Context, node, change string) error {
+		if got = append(got, node+" "+change); node == "n9" {
 			return fmt.Errorf("%w: node %q: allowed: n1", search.ErrInvalid, node)
 		}
 		return nil
 	}
-	f := newFixture(t, Options{ClusterDrain: drain})
+	f := newFixture(t, Options{ClusterNode: change})
 	f.do("PUT", "/v1/cluster/nodes/n1/drain", "").want(204, nil)
 	f.do("DELETE", "/v1/cluster/nodes/n1/drain", "").want(204, nil)
+	f.do("DELETE", "/v1/cluster/nodes/n1", "").want(204, nil)
 	f.do("PUT", "/v1/cluster/nodes/n9/drain", "").want(400, nil)
-	if want := []string{"n1 false", "n1 true", "n9 false"}; !slices.Equal(got, want) {
+	if want := []string{"n1 drain", "n1 undrain", "n1 remove", "n9 drain"}; !slices.Equal(got, want) {
 		t.Errorf("calls %q, want %q", got, want)
 	}
 	newFixture(t, Options{}).do("PUT", "/v1/cluster/nodes/n1/drain", "").want(422, nil)

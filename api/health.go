@@ -121,10 +121,12 @@ func (s *Server) clusterStatus(_ http.ResponseWriter, r *http.Request) (any, err
 	return s.o.ClusterStatus(r.Context()), nil
 }
 
-// drainNode moves the partitions of a node to others, or lets it have some again.
-func (s *Server) drainNode(_ http.ResponseWriter, r *http.Request) error {
-	if s.o.ClusterDrain == nil {
-		return fmt.Errorf("%w: this server is not a node of a cluster; `searchd serve --cluster NAME` makes it one", search.ErrUnsupported)
+// changeNode makes a change of a node.
+func (s *Server) changeNode(change string) func(http.ResponseWriter, *http.Request) error {
+	return func(_ http.ResponseWriter, r *http.Request) error {
+		if s.o.ClusterNode == nil {
+			return fmt.Errorf("%w: this server is not a node of a cluster; `searchd serve --cluster NAME` makes it one", search.ErrUnsupported)
+		}
+		return s.o.ClusterNode(r.Context(), r.PathValue("node"), change)
 	}
-	return s.o.ClusterDrain(r.Context(), r.PathValue("node"), r.Method == http.MethodDelete)
 }

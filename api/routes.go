@@ -143,8 +143,9 @@ func (s *Server) routes() []route {
 		{"DELETE", "/v1/keys/{key}", toGrant, s.withKeyring(empty(s.revokeKey)), 0, nil, write},
 
 		{"GET", "/v1/cluster", toManage, value(s.clusterStatus), 0, nil, quick},
-		{"PUT", "/v1/cluster/nodes/{node}/drain", toManage, wholeServer(empty(s.drainNode)), 0, nil, write},
-		{"DELETE", "/v1/cluster/nodes/{node}/drain", toManage, wholeServer(empty(s.drainNode)), 0, nil, write},
+		{"PUT", "/v1/cluster/nodes/{node}/drain", toManage, wholeServer(empty(s.changeNode("drain"))), 0, nil, write},
+		{"DELETE", "/v1/cluster/nodes/{node}/drain", toManage, wholeServer(empty(s.changeNode("undrain"))), 0, nil, write},
+		{"DELETE", "/v1/cluster/nodes/{node}", toManage, wholeServer(empty(s.changeNode("remove"))), 0, nil, write},
 
 		{"GET", "/livez", open, value(s.livez), 0, nil, quick},
 		{"GET", "/readyz", open, value(s.readyz), 0, nil, quick},

@@ -40,12 +40,25 @@ func (c *Client) ClusterStatus(ctx context.Context) (*Cluster, error) {
 	return out, c.do(ctx, call{method: http.MethodGet, path: "/v1/cluster"}, out)
 }
 
-// DrainNode moves the partitions of a node to others, or with undo lets it have some again. It
-// returns when that is decided: the node has none left when its Serving is 0.
-func (c *Client) DrainNode(ctx context.Context, node string, undo bool) error {
-	method := http.MethodPut
-	if undo {
-		method = http.MethodDelete
+// A NodeChange is a change of a node.
+type NodeChange int
+
+// The changes of a node.
+const (
+	Drain   NodeChange = iota // others get its partitions; it has none left when its Serving is 0
+	Undrain                   // it gets partitions again
+	Remove                    // it leaves the cluster for good, drained or gone; it is listed until its logs have moved
+)
+
+// ChangeNode changes a node of the cluster of the server. It returns when that is decided:
+// [Client.ClusterStatus] shows how far it is.
+func (c *Client) ChangeNode(ctx context.Context, node string, change NodeChange) error {
+	to := call{method: http.MethodDelete, path: "/v1/cluster/nodes/" + url.PathEscape(node)}
+	if change != Remove {
+		to.path += "/drain"
 	}
-	return c.do(ctx, call{method: method, path: "/v1/cluster/nodes/" + url.PathEscape(node) + "/drain"}, nil)
+	if change == Drain {
+		to.method = http.MethodPut
+	}
+	return c.do(ctx, to, nil)
 }

@@ -85,8 +85,8 @@ func (f *clusterFlags) open(ctx context.Context, data string, so *search.Options
 }
 
 func newClusterCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "cluster", Short: "Show and drain the nodes of a cluster"}
-	cmd.AddCommand(newClusterStatusCommand(), newClusterDrainCommand())
+	cmd := &cobra.Command{Use: "cluster", Short: "Show, drain and remove the nodes of a cluster"}
+	cmd.AddCommand(newClusterStatusCommand(), newClusterDrainCommand(), newClusterRemoveCommand())
 	return cmd
 }
 

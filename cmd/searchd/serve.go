@@ -259,7 +259,7 @@ func (f *serveFlags) serveFolder(ctx context.Context, addr net.Addr, front *api.
 	}
 	if node != nil {
 		o.ClusterStatus = func(ctx context.Context) any { return node.Status(ctx) }
-		o.ClusterDrain = node.Drain
+		o.ClusterNode = node.ChangeNode
 		o.NodeReady, o.Collectors = node.Ready, []prometheus.Collector{clusterGauges(node.Gauges)}
 		node.OnChange(func() {
 			if err := o.Keys.Refresh(); err != nil {

@@ -301,7 +301,7 @@ func (n *Backend) Backup(context.Context, io.Writer) (int64, error) {
 // NodeStatus is a node as another sees it.
 type NodeStatus struct {
 	Name    string `json:"name"`
-	State   string `json:"state"`   // up, silent, gone, away, drained
+	State   string `json:"state"`   // up, silent, gone, away, drained, removing
 	Serving int    `json:"serving"` // replicas
 }
 
@@ -329,13 +329,13 @@ type Status struct {
 // Status returns the state of the cluster as this node sees it.
 func (n *Backend) Status(ctx context.Context) (out Status) {
 	out = Status{Cluster: n.o.Cluster, Node: n.name, InContact: n.inContact(), Nodes: []NodeStatus{}, Partitions: []PartitionStatus{}}
+	for _, r := range n.removing() {
+		out.Nodes = append(out.Nodes, NodeStatus{Name: r.Name, State: "removing"})
+	}
 	for name, r := range n.nodes() {
 		s := NodeStatus{Name: name, State: "up"}
-		m := &n.members
-		m.mu.Lock()
-		silent := name != n.name && time.Since(m.peer(name).answered) > leaseTime
-		s.Serving = len(m.peer(name).serving)
-		m.mu.Unlock()
+		silent := name != n.name && n.silent(name)
+		s.Serving = n.servingOn(name)
 		switch {
 		case r.Away:
 			s.State = "away"
@@ -345,15 +345,6 @@ func (n *Backend) Status(ctx context.Context) (out Status) {
 			s.State = "gone"
 		case silent:
 			s.State = "silent"
-		}
-		if name == n.name {
-			n.catalogue.mu.Lock()
-			for _, r := range n.catalogue.mu.replicas {
-				if _, _, serving, _ := r.state(); serving {
-					s.Serving++
-				}
-			}
-			n.catalogue.mu.Unlock()
 		}
 		out.Nodes = append(out.Nodes, s)
 	}

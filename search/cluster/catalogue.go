@@ -87,20 +87,22 @@ func (n *Backend) openCatalogue(ctx context.Context) error {
 	err := n.retry(ctx, "waiting for the catalogue of the cluster", func(ctx context.Context) (err error) {
 		n.kv, err = n.js.KeyValue(ctx, n.bucket)
 		if errors.Is(err, jetstream.ErrBucketNotFound) {
-			n.kv, err = n.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: n.bucket, Storage: jetstream.FileStorage, Replicas: n.logs, History: 1})
+			if err := n.mayFound(ctx); err != nil {
+				return err
+			}
+			n.kv, err = n.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{Bucket: n.bucket, Storage: jetstream.FileStorage, Replicas: n.logReplicas(), History: 1})
 		}
 		if err != nil {
 			return err
 		}
-		if _, err := n.kv.Create(ctx, originKey, []byte(newID())); err != nil && !errors.Is(err, jetstream.ErrKeyExists) {
+		if _, err := n.kv.Get(ctx, originKey); errors.Is(err, jetstream.ErrKeyNotFound) {
+			if err := n.mayFound(ctx); err != nil {
+				return err
+			}
+		} else if err != nil {
 			return err
 		}
-		entry, err := n.kv.Get(ctx, originKey)
-		if err != nil {
-			return err
-		}
-		n.origin = string(entry.Value())
-		return nil
+		return n.found(ctx)
 	})
 	if err != nil {
 		return err
@@ -227,6 +229,9 @@ func (n *Backend) take(entry jetstream.KeyValueEntry) {
 			}
 			r.revision = entry.Revision()
 			c.nodes[name] = r
+			if name == n.name && r.Removed {
+				go n.leave(context.Background())
+			}
 		case strings.HasPrefix(key, logKey):
 			name, ok := nameOfLogKey(key)
 			if !ok {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"example.com/searchd/search/backend"
 )
@@ -18,12 +17,7 @@ func (n *Backend) Drain(ctx context.Context, node string, undo bool) error {
 	}
 	nodes := n.nodes()
 	if _, ok := nodes[node]; !ok {
-		var names []string
-		for name := range nodes {
-			names = append(names, name)
-		}
-		slices.Sort(names)
-		return fmt.Errorf("%w: node %q: allowed: %s", backend.ErrInvalid, node, strings.Join(names, ", "))
+		return n.unknownNode(node)
 	}
 	left := 0
 	for name, r := range nodes {
@@ -34,16 +28,7 @@ func (n *Backend) Drain(ctx context.Context, node string, undo bool) error {
 	if !undo && left < n.o.Copies {
 		return fmt.Errorf("%w: node %q: %d nodes would be left, and each partition has %d copies: add a node first", backend.ErrInvalid, node, left, n.o.Copies)
 	}
-	for range maxTries {
-		err := n.changeNode(ctx, node, func(r *nodeRecord) { r.Drained = !undo })
-		if err == nil {
-			return n.refresh(ctx)
-		}
-		if !isConflict(err) || ctx.Err() != nil {
-			return cmpContext(ctx, unavailable(err))
-		}
-	}
-	return fmt.Errorf("%w: the record of node %q is changed by others all the time", backend.ErrUnavailable, node)
+	return n.changeRecord(ctx, node, func(r *nodeRecord) { r.Drained = !undo })
 }
 
 // surplus reports whether a replica of this node is not needed any more: as many nodes as should

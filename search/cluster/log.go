@@ -138,7 +138,7 @@ func logName(p, generation int) string {
 func (n *Backend) logConfig(id string, p, generation int, first uint64) jetstream.StreamConfig {
 	return jetstream.StreamConfig{
 		Name: n.streamName(id, p, generation), Subjects: []string{n.logSubject(id, p, generation) + "*"},
-		Storage: jetstream.FileStorage, Replicas: n.logs, MaxMsgsPerSubject: 1, Discard: jetstream.DiscardNew,
+		Storage: jetstream.FileStorage, Replicas: n.logReplicas(), MaxMsgsPerSubject: 1, Discard: jetstream.DiscardNew,
 		FirstSeq: first + 1, AllowMsgTTL: true, Duplicates: duplicateTime, DenyPurge: true, DenyDelete: true,
 	}
 }

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 
 	"example.com/searchd/search/backend"
 )
@@ -29,16 +28,6 @@ const (
 
 // moveTime is how long a node is gone until others take over its partitions.
 var moveTime = 60 * time.Second
-
-// nodeRecord is a node in the catalogue.
-type nodeRecord struct {
-	Name string
-	Away bool // it is gone, and others have taken over its partitions
-
-	Drained bool `json:",omitempty"` // others are to take over its partitions
-
-	revision uint64 // of the bucket
-}
 
 // ping is the question that nodes ask each other, and pong its answer.
 type ping struct {
@@ -102,13 +91,6 @@ func (m *members) peer(name string) *peer {
 	return p
 }
 
-// nodes returns the nodes of the catalogue.
-func (n *Backend) nodes() map[string]nodeRecord {
-	n.catalogue.mu.Lock()
-	defer n.catalogue.mu.Unlock()
-	return maps.Clone(n.catalogue.mu.nodes)
-}
-
 // join enters the node in the catalogue, answers the others, and waits until its replicas are
 // opened.
 func (n *Backend) join(ctx context.Context) error {
@@ -129,42 +111,6 @@ func (n *Backend) join(ctx context.Context) error {
 		}
 		return nil
 	})
-}
-
-// enter writes the node's record.
-func (n *Backend) enter(ctx context.Context) error {
-	return n.retry(ctx, "entering the cluster", func(ctx context.Context) error {
-		return n.changeNode(ctx, n.name, func(r *nodeRecord) { r.Away, r.Drained = false, false })
-	})
-}
-
-// changeNode changes the record of a node.
-func (n *Backend) changeNode(ctx context.Context, name string, change func(*nodeRecord)) error {
-	r, revision := nodeRecord{Name: name}, uint64(0)
-	entry, err := n.kv.Get(ctx, nodeKey+name)
-	switch {
-	case err == nil:
-		if err := json.Unmarshal(entry.Value(), &r); err != nil {
-			return fmt.Errorf("%w: node %s: %w", backend.ErrDamaged, name, err)
-		}
-		revision = entry.Revision()
-	case !errors.Is(err, jetstream.ErrKeyNotFound):
-		return unavailable(err)
-	}
-	before := r
-	if change(&r); r == before && revision > 0 {
-		return nil
-	}
-	b, err := json.Marshal(r)
-	if err != nil {
-		return err
-	}
-	if revision == 0 {
-		_, err = n.kv.Create(ctx, nodeKey+name, b)
-	} else {
-		_, err = n.kv.Update(ctx, nodeKey+name, b, revision)
-	}
-	return unavailable(err)
 }
 
 // answer subscribes to the questions of other nodes.
@@ -206,7 +152,7 @@ func (n *Backend) ping() {
 // takePing answers a question.
 func (n *Backend) takePing(msg *nats.Msg) {
 	var q ping
-	if json.Unmarshal(msg.Data, &q) != nil || q.From == n.name {
+	if json.Unmarshal(msg.Data, &q) != nil || q.From == n.name || n.isRemoved(q.From) {
 		return
 	}
 	a := pong{From: n.name, Nonce: q.Nonce, Heard: map[string]time.Duration{}, Serving: map[string]uint64{}, Applied: n.members.applied.Load()}

@@ -67,9 +67,12 @@ type Backend struct {
 	prefix string // of subjects
 	bucket string // and of the names of streams
 	o      Options
-	logs   int // replicas of a stream
+	former map[string][]byte // the catalogue of the single node that this one was
+	oldLog string            // folder of its log; empty: there is none
+	fresh  bool              // the folder was empty
 
 	server *server.Server // nil: an existing NATS
+	token  string         // with which this process connects to it
 	nc     *nats.Conn
 	js     jetstream.JetStream
 	kv     jetstream.KeyValue
@@ -84,6 +87,7 @@ type Backend struct {
 	repairs   repairs
 	counters  counters
 	caughtUp  atomic.Bool // once since the node was opened, see Ready
+	removed   atomic.Bool // from the cluster, by somebody
 
 	swept    bool // replicas of earlier runs were looked at; for reconcile alone
 	done     chan struct{}
@@ -122,16 +126,30 @@ func (n *Backend) open(ctx context.Context, dir string) (err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
+	if err := n.grow(ctx, dir); err != nil {
+		return err
+	}
 	if n.local, err = embedded.OpenContext(ctx, filepath.Join(dir, "replicas"), n.o.Embedded); err != nil {
+		return err
+	}
+	if err := n.checkRemoved(ctx); err != nil {
 		return err
 	}
 	if err := n.connect(dir); err != nil {
 		return err
 	}
+	if err := n.greet(ctx); err != nil {
+		return err
+	}
 	if err := n.openCatalogue(ctx); err != nil {
 		return err
 	}
-	return n.join(ctx)
+	if err := n.join(ctx); err != nil {
+		return err
+	}
+	n.endGrowth(dir)
+	n.wait.Go(n.keepLogs)
+	return nil
 }
 
 // check reports every wrong option, and completes the name of the node.
@@ -164,14 +182,12 @@ func (o *Options) check() error {
 func (n *Backend) connect(dir string) (err error) {
 	options := []nats.Option{nats.Name(n.name), nats.MaxReconnects(-1), nats.ReconnectWait(200 * time.Millisecond), nats.RetryOnFailedConnect(true), nats.Timeout(5 * time.Second)}
 	url := n.o.NATS
-	n.logs = logReplicas
 	if url == "" {
-		token := rand.Text() // nobody else connects
-		if n.server, err = n.startServer(dir, token); err != nil {
+		n.token = rand.Text() // nobody else connects
+		if n.server, err = n.startServer(dir); err != nil {
 			return err
 		}
-		options = append(options, nats.InProcessServer(n.server), nats.Token(token))
-		n.logs = min(logReplicas, max(1, len(n.o.Peers)))
+		options = append(options, nats.InProcessServer(n.server), nats.UserInfo(nodeUser, n.token))
 	} else if n.o.Credentials != "" {
 		options = append(options, nats.UserCredentials(n.o.Credentials))
 	}
@@ -182,11 +198,20 @@ func (n *Backend) connect(dir string) (err error) {
 	return err
 }
 
+// The users of the embedded server: the second may change what servers there are.
+const (
+	nodeUser   = "node"
+	systemUser = "system"
+)
+
 // startServer starts a NATS server in this process, with JetStream in a folder.
-func (n *Backend) startServer(dir, token string) (*server.Server, error) {
+func (n *Backend) startServer(dir string) (*server.Server, error) {
+	system := server.NewAccount(server.DEFAULT_SYSTEM_ACCOUNT)
 	o := &server.Options{
-		ServerName: n.name, DontListen: true, Authorization: token, NoSigs: true, NoLog: true,
-		JetStream: true, StoreDir: filepath.Join(dir, "log"), SyncAlways: true,
+		ServerName: n.name, DontListen: true, NoSigs: true, NoLog: true,
+		Accounts: []*server.Account{system}, SystemAccount: system.Name,
+		Users:     []*server.User{{Username: nodeUser, Password: n.token}, {Username: systemUser, Password: n.token, Account: system}},
+		JetStream: true, StoreDir: filepath.Join(dir, logFolder), SyncAlways: true,
 		MaxPayload: maxPayload, MaxPending: 4 * maxPayload,
 	}
 	if len(n.o.Peers) > 1 {
