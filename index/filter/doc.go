@@ -16,6 +16,11 @@
 //	           | field [ "NOT" ] "IN" ( "[" [ value { "," value } ] "]" | "(" [ value { "," value } ] ")" )
 //	           | field [ "NOT" ] "EXISTS"
 //	           | field [ "NOT" ] ( "CONTAINS" | "STARTS" "WITH" ) string
+//	           | field [ "NOT" ] "WITHIN" area
+//	area       = number ( "m" | "km" | "mi" ) "OF" point
+//	           | "BOX" "(" point "," point ")"           the western corner first
+//	           | "POLYGON" "(" point "," point "," point { "," point } ")"
+//	point      = "(" number "," number ")"               latitude and longitude in degrees
 //	field      = name { "." name } | "`" any text "`"
 //	name       = letter or "_", then letters, digits, "_" and "-"
 //	value      = string | number | "true" | "false"
@@ -27,8 +32,8 @@
 //
 // # Meaning
 //
-// A field of a document holds any number of values, each a string, a number, a boolean, a date, or
-// [Present], which only EXISTS sees.
+// A field of a document holds any number of values, each a string, a number, a boolean, a date, a
+// point, or [Present], which only EXISTS sees.
 //   - A condition holds if it holds for at least one value of the field.
 //   - != is the negation of =, so it also holds where the field is missing; NOT IN likewise.
 //   - CONTAINS and STARTS WITH hold for a string with this part, in upper or lower case, within its
@@ -42,7 +47,10 @@
 //     filter names a date, dates are compared; otherwise strings are, byte by byte.
 //   - Strings longer than [MaxString] bytes are compared by their first MaxString bytes and a hash
 //     of the whole.
-//   - EXISTS holds if the field has a value; null, an empty list and an object are no values.
+//   - WITHIN holds for a point in the area, see package geo, whose [geo.Of] says which objects of a
+//     document are points. No other condition but EXISTS holds for a point.
+//   - EXISTS holds if the field has a value; null, an empty list and an object that is no point are
+//     no values.
 //   - After [WithID] the conditions =, !=, IN and NOT IN of id and _id hold for the id of a
 //     document that has no value of that field.
 package filter

@@ -7,8 +7,8 @@ import (
 	"unicode"
 )
 
-// Expr is a parsed filter: And, Or, Not, Compare, In or Exists, and after [WithID] OfID. It is
-// immutable and safe for concurrent use.
+// Expr is a parsed filter: And, Or, Not, Compare, In, Exists or Within, and after [WithID] OfID. It
+// is immutable and safe for concurrent use.
 type Expr interface {
 	// Match reports whether a document with these values passes. values maps a field's whole name,
 	// dots included, to what Values takes.
@@ -283,6 +283,8 @@ func Fields(e Expr) []string {
 		case In:
 			add(e.Field)
 		case Exists:
+			add(e.Field)
+		case Within:
 			add(e.Field)
 		}
 	}

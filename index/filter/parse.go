@@ -45,7 +45,7 @@ func (e *SyntaxError) Is(target error) bool { return target == ErrSyntax }
 
 const (
 	wantField    = "a field name, NOT or ("
-	wantOperator = "=, !=, <, <=, >, >=, IN, EXISTS, CONTAINS or STARTS WITH"
+	wantOperator = "=, !=, <, <=, >, >=, IN, EXISTS, CONTAINS, STARTS WITH or WITHIN"
 	wantValue    = "a value ('text', a number, true or false)"
 )
 
@@ -239,6 +239,11 @@ func (p *parser) condition() (Expr, error) {
 		if e, err = p.part(field); err != nil {
 			return nil, err
 		}
+	case p.isWord("WITHIN"):
+		var err error
+		if e, err = p.area(field); err != nil {
+			return nil, err
+		}
 	case p.isWord("IS"):
 		return nil, p.isNullCondition(field)
 	case p.isNull():
@@ -246,7 +251,7 @@ func (p *parser) condition() (Expr, error) {
 	case p.isWord("LIKE", "ILIKE", "MATCH", "MATCHES", "REGEXP", "ENDS", "STARTSWITH", "STARTS_WITH", "BEGINS"):
 		return nil, p.suggest(wantOperator, fmt.Sprintf("%[1]s CONTAINS '...' or %[1]s STARTS WITH '...'", fieldName(field)))
 	case negated:
-		return nil, p.expected("IN, EXISTS, CONTAINS or STARTS WITH")
+		return nil, p.expected("IN, EXISTS, CONTAINS, STARTS WITH or WITHIN")
 	case p.isWord("BETWEEN"):
 		return nil, p.suggest(wantOperator, fmt.Sprintf("%[1]s >= ... AND %[1]s <= ...", fieldName(field)))
 	default:

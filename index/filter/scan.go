@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"example.com/searchd/index/geo"
 )
 
 type tokenKind uint8
@@ -155,6 +157,9 @@ func (s *scanner) number() (token, error) {
 			break
 		}
 		s.pos = end + i + utf8.RuneLen(r) // 2024-01-02 or 3rd: the error shows all of it
+	}
+	if _, unit := geo.Metres(s.text[end:s.pos]); unit {
+		s.pos = end // 5km: the unit is a word of its own
 	}
 	text := s.text[start:s.pos]
 	if _, err := strconv.ParseFloat(text, 64); s.pos > end || err != nil && !isRange(err) {

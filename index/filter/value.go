@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"example.com/searchd/index/geo"
 )
 
 // MaxString is the number of bytes by which strings are compared before a hash decides.
@@ -23,6 +25,7 @@ const (
 	Bool
 	Date
 	Opaque // a value that only EXISTS sees: it equals no value, not even itself, and no filter has one
+	Point  // a position, which WITHIN and EXISTS see
 )
 
 // Present is a value of kind Opaque, for [Values].
@@ -41,6 +44,8 @@ func (k Kind) String() string {
 		return "date"
 	case Opaque:
 		return "opaque value"
+	case Point:
+		return "point"
 	default:
 		return fmt.Sprintf("Kind(%d)", uint8(k))
 	}
@@ -54,7 +59,7 @@ type Value struct {
 	Str  string
 	Num  float64 // Number: finite, never negative zero; Bool: 0 or 1
 	Off  int16   // Number: what an integer is more than Num, its float64; 0 unless Wide
-	Time int64   // Date: microseconds since 1970 UTC
+	Time int64   // Date: microseconds since 1970 UTC; Point: the bits of its geo.Code
 }
 
 // MaxOff is the largest magnitude of an Off: half the distance between neighbours of float64 below
@@ -66,9 +71,9 @@ const MaxOff = 1 << 10
 func (v Value) Wide() bool { return v.Kind == Number && math.Abs(v.Num) >= 1<<53 }
 
 // Compare orders v and w: negative if v is smaller, 0 if equal. ok is false if their kinds differ
-// or are Opaque.
+// or are Opaque or Point.
 func (v Value) Compare(w Value) (order int, ok bool) {
-	if v.Kind != w.Kind || v.Kind == Opaque {
+	if v.Kind != w.Kind || v.Kind >= Opaque {
 		return 0, false
 	}
 	switch v.Kind {
@@ -126,8 +131,8 @@ func (v Value) number() string {
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
 // Values appends to dst the values that a field holding x has. A string that reads as a date gives
-// two, the string and the date. x is a string, bool, float64, int, json.Number, Present or a list
-// of those, as []any; whatever else it is, or a list holds, has no values.
+// two, the string and the date. x is a string, bool, float64, int, json.Number, Present, a valid
+// geo.Point or a list of those, as []any; whatever else it is, or a list holds, has no values.
 func Values(dst []Value, x any) []Value {
 	switch x := x.(type) {
 	case []any:
@@ -143,6 +148,8 @@ func Values(dst []Value, x any) []Value {
 		return append(dst, boolValue(x))
 	case Present:
 		return append(dst, Value{Kind: Opaque})
+	case geo.Point:
+		return append(dst, Value{Kind: Point, Time: int64(x.Code())})
 	}
 	if v, ok := number(x); ok {
 		dst = append(dst, v)

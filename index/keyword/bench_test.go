@@ -110,7 +110,7 @@ func BenchmarkOrder(b *testing.B) {
 				b.Run(fmt.Sprintf("by=%s/docs=%d/desc=%t", field, docs.GetCardinality(), desc), func(b *testing.B) {
 					b.ReportAllocs()
 					for b.Loop() {
-						if _, err := x.Order(context.Background(), []SortKey{{field, desc}}, docs, 10, Scorer{}); err != nil {
+						if _, err := x.Order(context.Background(), []SortKey{{Field: field, Desc: desc}}, docs, 10, Scorer{}); err != nil {
 							b.Fatal(err)
 						}
 					}

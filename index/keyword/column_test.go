@@ -84,7 +84,7 @@ func TestColumnsEqualWalks(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			order, err := x.Order(ctx, []SortKey{{"f", true}}, of, 100, Scorer{})
+			order, err := x.Order(ctx, []SortKey{{Field: "f", Desc: true}}, of, 100, Scorer{})
 			if err != nil {
 				t.Fatal(err)
 			}

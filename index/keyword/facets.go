@@ -296,7 +296,7 @@ func termValue(term string) filter.Value {
 	case termBool:
 		return filter.Value{Kind: filter.Bool, Num: float64(term[1])}
 	case termNumber:
-		v := filter.Value{Kind: filter.Number, Num: termNumeric([]byte(term))}
+		v := filter.Value{Kind: filter.Number, Num: numeric(term[0], termBits([]byte(term)))}
 		if v.Wide() {
 			v.Off = int16(int(binary.BigEndian.Uint16([]byte(term[10:]))) - offBias)
 		}

@@ -79,6 +79,8 @@ func (s *segmentView) filter(ctx context.Context, e filter.Expr) (*roaring.Bitma
 			return nil, err
 		}
 		return s.complement(bm), nil
+	case filter.Within:
+		return s.within(ctx, e)
 	case filter.Exists:
 		return s.union(ctx, e.Field, termRange{first: []byte{termExists}})
 	case filter.In:

@@ -14,6 +14,7 @@ import (
 	"github.com/RoaringBitmap/roaring/v2"
 
 	"example.com/searchd/index/filter"
+	"example.com/searchd/index/geo"
 )
 
 // pool has values of every kind that meet one another's edges.
@@ -29,7 +30,12 @@ var pool = []any{
 }
 
 func randomValue(r *rand.Rand) any {
-	switch r.IntN(6) {
+	switch r.IntN(7) {
+	case 6:
+		if r.IntN(3) == 0 {
+			return []any{randomPoint(r), "a", randomPoint(r)}
+		}
+		return randomPoint(r)
 	case 0, 1:
 		return float64(r.IntN(2000)-1000) / 4
 	case 2: // of some integers that share few float64
@@ -39,10 +45,46 @@ func randomValue(r *rand.Rand) any {
 	return pool[r.IntN(len(pool))]
 }
 
+// randomPoint returns a point, often of a cluster, at a pole or at the 180th meridian.
+func randomPoint(r *rand.Rand) geo.Point {
+	return nearPoint(r, math.Pow(10, float64(r.IntN(9)-6)))
+}
+
+// nearPoint returns a point some degrees from one of a few.
+func nearPoint(r *rand.Rand, by float64) geo.Point {
+	clusters := []geo.Point{{Lat: 48.9, Lon: 2.34}, {Lat: -17, Lon: 180}, {Lat: 90}, {Lat: -90, Lon: 7}, {}, {Lat: 0, Lon: -180}}
+	p := clusters[r.IntN(len(clusters))]
+	p.Lat, p.Lon = min(max(p.Lat+by*r.NormFloat64(), -90), 90), math.Remainder(p.Lon+by*r.NormFloat64(), 360)
+	return p
+}
+
+func randomArea(r *rand.Rand) geo.Area {
+	switch r.IntN(3) {
+	case 0:
+		if r.IntN(3) == 0 { // whose edge is among the points of a cluster
+			return geo.Circle{Center: nearPoint(r, 1e-6), Radius: r.Float64() / 5}
+		}
+		return geo.Circle{Center: randomPoint(r), Radius: math.Pow(10, r.Float64()*8-1)}
+	case 1:
+		return geo.NewBox(randomPoint(r), randomPoint(r))
+	}
+	for {
+		corners := make([]geo.Point, 3+r.IntN(3))
+		for i := range corners {
+			corners[i] = randomPoint(r)
+		}
+		if p, err := geo.NewPolygon(corners); err == nil {
+			return p
+		}
+	}
+}
+
 // randomExpr builds an expression from the same values as the documents.
 func randomExpr(r *rand.Rand, depth int) filter.Expr {
 	field := string(rune('p' + r.IntN(4)))
-	switch n := r.IntN(9); {
+	switch n := r.IntN(10); {
+	case n == 9:
+		return filter.Within{Field: field, Area: randomArea(r)}
 	case depth > 0 && n < 2:
 		return filter.And{randomExpr(r, depth-1), randomExpr(r, depth-1), randomExpr(r, depth-1)}
 	case depth > 0 && n < 4:
@@ -68,7 +110,7 @@ func randomExpr(r *rand.Rand, depth int) filter.Expr {
 
 func randomLiterals(r *rand.Rand) []filter.Value {
 	for {
-		if v := filter.Values(nil, randomValue(r)); len(v) > 0 && v[0].Kind != filter.Opaque {
+		if v := filter.Values(nil, randomValue(r)); len(v) > 0 && v[0].Kind < filter.Opaque {
 			return v
 		}
 	}
@@ -79,6 +121,7 @@ func randomLiterals(r *rand.Rand) []filter.Value {
 func TestFilterEqualsMatch(t *testing.T) {
 	r := rand.New(rand.NewPCG(11, 12))
 	x := openTemp(t, Options{})
+	defer func(few uint64) { fewPoints = few }(fewPoints)
 	docs := map[uint32]map[string]any{}
 	ctx := context.Background()
 	for round := range 4 {
@@ -100,6 +143,7 @@ func TestFilterEqualsMatch(t *testing.T) {
 		}
 		apply(t, x, uint64(round+1), entries...)
 		for range 200 {
+			fewPoints = []uint64{0, 3, 64}[r.IntN(3)]
 			e := randomExpr(r, 3)
 			want := roaring.New()
 			for no, values := range docs {

@@ -113,6 +113,13 @@ func (x *Index) OrderKeys(ctx context.Context, keys []SortKey, nos []uint32, sco
 					continue
 				}
 				s := v.segments[i]
+				if key.Origin != nil {
+					err := s.nearest(ctx, key.Field, *key.Origin, key.Desc, docs, func(doc uint32, metres float64) { out[place[s.nos[doc]]][at] = distanceString(metres) })
+					if err != nil {
+						return err
+					}
+					continue
+				}
 				err := s.outermost(ctx, key, docs.Clone(), func(doc uint32, value string) { out[place[s.nos[doc]]][at] = value })
 				if err != nil {
 					return err

@@ -15,23 +15,23 @@ import (
 // maxNumbers is the length of a numberList beyond which it is not built.
 var maxNumbers = numbersBudget / 2 / docNumberBytes
 
-// docNumber is a number of a document, or a date in microseconds since 1970.
+// docNumber is a number of a document, a date or a point.
 type docNumber struct {
-	doc   uint32 // local
-	value float64
+	doc  uint32 // local
+	bits uint64 // of its term, see sortable
 }
 
 const docNumberBytes = 16
 
-// numberList holds the numbers, or the dates, that a value field has in a segment, by document,
-// deleted ones too.
+// numberList holds the numbers, the dates, or the points that a value field has in a segment, by
+// document, deleted ones too.
 type numberList []docNumber
 
 // each calls f with the numbers of a document.
-func (l numberList) each(doc uint32, f func(doc uint32, value float64)) {
+func (l numberList) each(doc uint32, f func(doc uint32, bits uint64)) {
 	i, _ := slices.BinarySearchFunc(l, doc, func(n docNumber, doc uint32) int { return cmp.Compare(n.doc, doc) })
 	for ; i < len(l) && l[i].doc == doc; i++ {
-		f(doc, l[i].value)
+		f(doc, l[i].bits)
 	}
 }
 
@@ -52,7 +52,7 @@ func (x *Index) Numbers(ctx context.Context, field string, dates bool, docs *roa
 				continue
 			}
 			s := v.segments[i]
-			err := s.numbers(ctx, field, kind, local, func(doc uint32, value float64) { f(s.nos[doc], value) })
+			err := s.numbers(ctx, field, kind, local, func(doc uint32, bits uint64) { f(s.nos[doc], numeric(kind, bits)) })
 			if err != nil {
 				return err
 			}
@@ -61,8 +61,8 @@ func (x *Index) Numbers(ctx context.Context, field string, dates bool, docs *roa
 	})
 }
 
-// numbers calls f with the numbers or dates of local documents.
-func (s *segmentView) numbers(ctx context.Context, field string, kind byte, local *roaring.Bitmap, f func(doc uint32, value float64)) error {
+// numbers calls f with the numbers, dates or points of local documents.
+func (s *segmentView) numbers(ctx context.Context, field string, kind byte, local *roaring.Bitmap, f func(doc uint32, bits uint64)) error {
 	values, err := s.values(field)
 	if err != nil {
 		return err
@@ -108,9 +108,9 @@ func built[V any](s *segmentView, c *cache.Cache[columnKey, V], key columnKey, a
 func buildNumberList(ctx context.Context, values *fieldValues, kind byte) (numberList, bool, error) {
 	var l numberList
 	err := values.eachDocs(ctx, termRange{[]byte{kind, 8}, []byte{kind, 9}}, func(term []byte, docs *roaring.Bitmap) error {
-		value := termNumeric(term)
+		bits := termBits(term)
 		for it := docs.Iterator(); it.HasNext(); {
-			l = append(l, docNumber{it.Next(), value})
+			l = append(l, docNumber{it.Next(), bits})
 		}
 		if len(l) > maxNumbers {
 			return errEnough
@@ -127,9 +127,9 @@ func buildNumberList(ctx context.Context, values *fieldValues, kind byte) (numbe
 	return slices.Clip(l), true, nil
 }
 
-// descend calls f with the numbers or dates of docs that begin with a prefix of n bytes. It returns
-// the number of terms that it has visited.
-func (f *fieldValues) descend(ctx context.Context, kind, n byte, prefix uint64, docs *roaring.Bitmap, each func(doc uint32, value float64)) (terms int, err error) {
+// descend calls f with the numbers, dates or points of docs that begin with a prefix of n bytes. It
+// returns the number of terms that it has visited.
+func (f *fieldValues) descend(ctx context.Context, kind, n byte, prefix uint64, docs *roaring.Bitmap, each func(doc uint32, bits uint64)) (terms int, err error) {
 	type child struct {
 		last byte
 		docs *roaring.Bitmap
@@ -144,8 +144,8 @@ func (f *fieldValues) descend(ctx context.Context, kind, n byte, prefix uint64, 
 			children = append(children, child{term[len(term)-1], have.Clone()})
 			return nil
 		}
-		for it, value := have.Iterator(), termNumeric(term); it.HasNext(); {
-			each(it.Next(), value)
+		for it, bits := have.Iterator(), termBits(term); it.HasNext(); {
+			each(it.Next(), bits)
 		}
 		return nil
 	})
@@ -167,11 +167,13 @@ func childTerms(kind, n byte, prefix uint64) termRange {
 	return termRange{append(slices.Clone(first), 0), append(slices.Clone(first), 0xff, 0xff)}
 }
 
-// termNumeric returns the number, or the microseconds of the date, of a term of level 8.
-func termNumeric(term []byte) float64 {
-	bits := binary.BigEndian.Uint64(term[2:10])
+// termBits returns the bits of a term of level 8, see sortable.
+func termBits(term []byte) uint64 { return binary.BigEndian.Uint64(term[2:10]) }
+
+// numeric returns the number, or the microseconds of the date, with these bits.
+func numeric(kind byte, bits uint64) float64 {
 	switch {
-	case term[0] == termDate:
+	case kind == termDate:
 		return float64(int64(bits ^ 1<<63))
 	case bits>>63 == 1:
 		return math.Float64frombits(bits &^ (1 << 63))

@@ -20,7 +20,7 @@ func init() { searcher.DisjunctionMaxClauseCount = 1024 }
 
 // analysisVersion changes whenever a text or a value gives other terms, so that old indexes are
 // rebuilt.
-const analysisVersion = 16
+const analysisVersion = 17
 
 // settings are what the postings of an index depend on; they are stored in it.
 type settings struct {

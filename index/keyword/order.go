@@ -10,12 +10,15 @@ import (
 	"slices"
 
 	"github.com/RoaringBitmap/roaring/v2"
+
+	"example.com/searchd/index/geo"
 )
 
 // SortKey is a field to sort documents by; an empty Field is the score.
 type SortKey struct {
-	Field string
-	Desc  bool
+	Field  string
+	Desc   bool
+	Origin *geo.Point // not nil: by the distance of the field's points from it
 }
 
 // Order returns the first k of docs (nil: all) in the order of keys, equal ones by number.
@@ -24,7 +27,8 @@ type SortKey struct {
 //     direction; Desc reverses the order within each kind. Strings are ordered byte by byte.
 //  2. A document with several values counts by its first kind, and there by its smallest value, or
 //     its largest with Desc.
-//  3. The scores are those of scorer, which are computed only for documents that earlier keys leave
+//  3. With an Origin only points count, and of several the nearest, with Desc the farthest.
+//  4. The scores are those of scorer, which are computed only for documents that earlier keys leave
 //     equal.
 //
 // Numbers and dates are found along their prefixes, so that the first k are fast whatever their
@@ -65,62 +69,8 @@ type Scorer struct {
 	Known func(nos []uint32) ([]float64, error)
 }
 
-// unknown returns the documents of docs (nil: none) that are in no segment; locals has those that
-// are.
-func (v *view) unknown(docs *roaring.Bitmap, locals []*roaring.Bitmap) *roaring.Bitmap {
-	known := roaring.New()
-	if docs == nil {
-		return known
-	}
-	n := uint64(0)
-	for _, l := range locals {
-		n += l.GetCardinality()
-	}
-	if n == docs.GetCardinality() { // all are known
-		return known
-	}
-	for i, s := range v.segments {
-		s.addNumbers(known, locals[i])
-	}
-	return roaring.AndNot(docs, known)
-}
-
 // errEnough ends an order that has its k documents.
 var errEnough = errors.New("enough")
-
-// docGroup is a set of documents. Nil bitmaps are empty.
-type docGroup struct {
-	locals  []*roaring.Bitmap // by segment: local numbers
-	unknown *roaring.Bitmap   // numbers of documents in no segment
-}
-
-func (g docGroup) size() (n int) {
-	for _, l := range g.locals {
-		if l != nil {
-			n += int(l.GetCardinality())
-		}
-	}
-	if g.unknown != nil {
-		n += int(g.unknown.GetCardinality())
-	}
-	return n
-}
-
-// add adds the documents of another group of the same segments.
-func (g *docGroup) add(other docGroup) {
-	for i, l := range other.locals {
-		switch {
-		case l == nil:
-		case g.locals[i] == nil:
-			g.locals[i] = l.Clone()
-		default:
-			g.locals[i].Or(l)
-		}
-	}
-	if other.unknown != nil {
-		g.unknown.Or(other.unknown)
-	}
-}
 
 // order is a running Order.
 type order struct {
@@ -141,6 +91,9 @@ func (o *order) sort(ctx context.Context, g docGroup, keys []SortKey) error {
 	}
 	if keys[0].Field == "" {
 		return o.byScore(ctx, g, keys)
+	}
+	if keys[0].Origin != nil {
+		return o.byDistance(ctx, g, keys)
 	}
 	left := docGroup{locals: make([]*roaring.Bitmap, len(g.locals)), unknown: g.unknown}
 	for i, l := range g.locals {
@@ -227,20 +180,6 @@ func (t *ties) end(ctx context.Context) error {
 	return nil
 }
 
-// numbers returns the document numbers of a group in order.
-func (o *order) numbers(g docGroup) []uint32 {
-	all := roaring.New()
-	if g.unknown != nil {
-		all.Or(g.unknown)
-	}
-	for i, l := range g.locals {
-		if l != nil {
-			o.view.segments[i].addNumbers(all, l)
-		}
-	}
-	return all.ToArray()
-}
-
 // byScore sorts a group by its scores.
 func (o *order) byScore(ctx context.Context, g docGroup, keys []SortKey) error {
 	nos := o.numbers(g)
@@ -274,25 +213,6 @@ func (o *order) byScore(ctx context.Context, g docGroup, keys []SortKey) error {
 		hits = hits[n:]
 	}
 	return t.end(ctx)
-}
-
-// group returns documents as a group.
-func (o *order) group(nos []uint32) docGroup {
-	g := docGroup{locals: make([]*roaring.Bitmap, len(o.view.segments)), unknown: roaring.New()}
-nos:
-	for _, no := range nos {
-		for i, s := range o.view.segments {
-			if local, ok := s.local(no); ok {
-				if g.locals[i] == nil {
-					g.locals[i] = roaring.New()
-				}
-				g.locals[i].Add(local)
-				continue nos
-			}
-		}
-		g.unknown.Add(no)
-	}
-	return g
 }
 
 // fewDocs is the number of documents with a prefix from which on longer prefixes are followed;

@@ -14,6 +14,7 @@ import (
 	"github.com/RoaringBitmap/roaring/v2"
 
 	"example.com/searchd/index/filter"
+	"example.com/searchd/index/geo"
 )
 
 // first returns the value by which a document is sorted, and the place of its kind; a place behind
@@ -23,7 +24,7 @@ func first(v any, desc bool) (filter.Value, int) {
 	best, place := filter.Value{}, 4
 	for _, v := range filter.Values(nil, v) {
 		p, ok := places[v.Kind]
-		if !ok { // Opaque
+		if !ok { // Opaque or Point
 			continue
 		}
 		c := 0
@@ -34,6 +35,21 @@ func first(v any, desc bool) (filter.Value, int) {
 		}
 		if p < place || p == place && c < 0 {
 			best, place = v, p
+		}
+	}
+	return best, place
+}
+
+// distance returns the distance by which v sorts, as a number, and 0, or 4 for no point.
+func distance(v any, origin geo.Point, desc bool) (best filter.Value, place int) {
+	place = 4
+	for _, v := range filter.Values(nil, v) {
+		if v.Kind != filter.Point {
+			continue
+		}
+		d := origin.Distance(v.Code().Point())
+		if place == 4 || desc && d > best.Num || !desc && d < best.Num {
+			best, place = filter.Value{Kind: filter.Number, Num: d}, 0
 		}
 	}
 	return best, place
@@ -73,7 +89,11 @@ func TestOrderEqualsSorting(t *testing.T) {
 		}
 		var keys []SortKey
 		for range 1 + r.IntN(3) {
-			keys = append(keys, SortKey{[]string{"p", "q", "few", "none", ""}[r.IntN(5)], r.IntN(2) == 0})
+			keys = append(keys, SortKey{Field: []string{"p", "q", "few", "none", ""}[r.IntN(5)], Desc: r.IntN(2) == 0})
+			if key := &keys[len(keys)-1]; key.Field != "" && r.IntN(3) == 0 {
+				origin := randomPoint(r)
+				key.Origin = &origin
+			}
 		}
 		want := set.ToArray()
 		scores, err := x.Score(context.Background(), q, want)
@@ -88,8 +108,12 @@ func TestOrderEqualsSorting(t *testing.T) {
 			for _, key := range keys {
 				c := cmp.Compare(score[a], score[b])
 				if key.Field != "" {
-					va, pa := first(docs[a][key.Field], key.Desc)
-					vb, pb := first(docs[b][key.Field], key.Desc)
+					of := first
+					if key.Origin != nil {
+						of = func(v any, desc bool) (filter.Value, int) { return distance(v, *key.Origin, desc) }
+					}
+					va, pa := of(docs[a][key.Field], key.Desc)
+					vb, pb := of(docs[b][key.Field], key.Desc)
 					if pa != pb {
 						return cmp.Compare(pa, pb)
 					}
@@ -168,7 +192,7 @@ func TestFacetsEqualCounting(t *testing.T) {
 			}
 			mine := map[string]bool{}
 			for _, v := range values {
-				if v.Kind != filter.Date && v.Kind != filter.Opaque {
+				if v.Kind != filter.Date && v.Kind < filter.Opaque {
 					mine[string(equalTerm(v))] = true
 				}
 			}
@@ -194,7 +218,7 @@ func TestFacetsEqualCounting(t *testing.T) {
 			want, best := "", ""
 			for _, v := range filter.Values(nil, docs[no]["p"]) {
 				key := map[filter.Kind]string{filter.Number: "1", filter.Bool: "2", filter.String: "3"}[v.Kind] + string(equalTerm(v))
-				if v.Kind != filter.Date && v.Kind != filter.Opaque && (best == "" || key < best) {
+				if v.Kind != filter.Date && v.Kind < filter.Opaque && (best == "" || key < best) {
 					want, best = fmt.Sprint(termValue(string(equalTerm(v)))), key
 				}
 			}
@@ -272,13 +296,13 @@ func TestScoreOfMany(t *testing.T) {
 func TestOrderOfWhat(t *testing.T) {
 	x := openTemp(t, Options{})
 	apply(t, x, 1, Entry{No: 3, Values: map[string]any{"p": 2.0}}, Entry{No: 5, Values: map[string]any{"p": 1.0}}, Entry{No: 7})
-	if got, err := x.Order(t.Context(), []SortKey{{"p", false}}, nil, 10, Scorer{}); err != nil || !slices.Equal(got, []uint32{5, 3, 7}) {
+	if got, err := x.Order(t.Context(), []SortKey{{Field: "p"}}, nil, 10, Scorer{}); err != nil || !slices.Equal(got, []uint32{5, 3, 7}) {
 		t.Errorf("Order of all = %v, %v, want 5, 3, 7", got, err)
 	}
-	if _, err := x.Order(t.Context(), []SortKey{{"p", false}}, nil, -1, Scorer{}); !errors.Is(err, ErrQuery) {
+	if _, err := x.Order(t.Context(), []SortKey{{Field: "p"}}, nil, -1, Scorer{}); !errors.Is(err, ErrQuery) {
 		t.Errorf("negative k: %v, want ErrQuery", err)
 	}
-	if _, err := x.Order(t.Context(), []SortKey{{"", true}}, nil, 1, Scorer{}); !errors.Is(err, ErrQuery) {
+	if _, err := x.Order(t.Context(), []SortKey{{Desc: true}}, nil, 1, Scorer{}); !errors.Is(err, ErrQuery) {
 		t.Errorf("a score that nobody gives: %v, want ErrQuery", err)
 	}
 }
@@ -297,7 +321,7 @@ func TestOrderOfManyTies(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	for _, k := range []int{10_000, 9_999, 9_998, 1, 0} {
-		got, err := x.Order(ctx, []SortKey{{"twice", false}, {"once", false}}, nil, k, Scorer{})
+		got, err := x.Order(ctx, []SortKey{{Field: "twice"}, {Field: "once"}}, nil, k, Scorer{})
 		if err != nil || !slices.Equal(got, want[:k]) {
 			t.Errorf("the first %d of %d: %d, %v", k, len(want), len(got), err)
 		}
@@ -322,7 +346,7 @@ func TestOrderOfManyNumbers(t *testing.T) {
 		for try := 0; try < 5 && allocs > 120*page; try++ {
 			allocs = min(allocs, testing.AllocsPerRun(1, func() {
 				var err error
-				if got, err = x.Order(context.Background(), []SortKey{{field, true}}, nil, page, Scorer{}); err != nil {
+				if got, err = x.Order(context.Background(), []SortKey{{Field: field, Desc: true}}, nil, page, Scorer{}); err != nil {
 					t.Fatal(err)
 				}
 			}))

@@ -38,13 +38,17 @@ const (
 	termBool   byte = 'b' // then 0 or 1
 	termNumber byte = 'n' // then level and a prefix of the number; level 8 of a wide one goes on with its Off
 	termDate   byte = 'd' // then level and a prefix of the date
+	termPoint  byte = 'p' // then level and a prefix of the geo.Code
 )
 
 // sortable returns the bits of a Number, Bool or Date so that they order, as unsigned integers, as
-// the values do.
+// the values do, and those of the geo.Code of a Point.
 func sortable(v filter.Value) uint64 {
-	if v.Kind == filter.Date {
+	switch v.Kind {
+	case filter.Date:
 		return uint64(v.Time) ^ 1<<63
+	case filter.Point:
+		return uint64(v.Code())
 	}
 	bits := math.Float64bits(v.Num)
 	if bits>>63 == 1 {
@@ -64,9 +68,9 @@ func docID(no uint32) string {
 const offBias = 1 << 15
 
 // valueTerms calls add with the terms under which v is indexed; the last one is unique to v. A
-// number or date has a term for each prefix of 1 to 8 bytes, so that a range is a union of few
-// terms, see between. The last term of a wide number has two more bytes, which distinguish the
-// integers of one float64.
+// number, date or point has a term for each prefix of 1 to 8 bytes, so that a range is a union of
+// few terms, see between, and an area too, see fieldValues.area. The last term of a wide number has
+// two more bytes, which distinguish the integers of one float64.
 func valueTerms(v filter.Value, add func(term []byte)) {
 	switch v.Kind {
 	case filter.String:
@@ -98,8 +102,11 @@ func wide(bits uint64) bool {
 }
 
 func kindByte(k filter.Kind) byte {
-	if k == filter.Date {
+	switch k {
+	case filter.Date:
 		return termDate
+	case filter.Point:
+		return termPoint
 	}
 	return termNumber
 }

@@ -11,6 +11,7 @@ import (
 	"context"
 
 	"example.com/searchd/index/filter"
+	"example.com/searchd/index/geo"
 )
 
 // Backend is a storage engine. All methods are safe for concurrent use; a write that returned is
@@ -227,8 +228,9 @@ type Order struct {
 
 // SortKey is one key of an order; an empty Field is the score.
 type SortKey struct {
-	Field string
-	Desc  bool
+	Field  string
+	Desc   bool
+	Origin *geo.Point // not nil: by the distance of the field's points, documents without one last
 }
 
 // FieldNames names fields that have values and fields that are searched.
@@ -246,6 +248,7 @@ type FetchRequest struct {
 	Terms     Terms         // the share of each term in that
 	First     string        // a field: its first value, always the same while it does not change
 	Numbers   []NumberField // fields: their numbers or dates
+	Points    []string      // fields: their points
 	Passing   []filter.Expr // filters: whether the documents pass
 
 	Passages []PassageRef
@@ -280,6 +283,7 @@ type FetchResponse struct {
 	Terms     [][]TermScore   //
 	Firsts    []*filter.Value // nil where it has no value
 	Numbers   [][]Number      // by field, in no particular order; a document may have several
+	Points    [][]Point       // likewise
 	Passing   [][]bool        // by filter, by ref
 
 	Names   []uint64 // 0 for a missing passage
@@ -302,6 +306,12 @@ type TermScore struct {
 type Number struct {
 	Index int
 	Value float64
+}
+
+// Point is a point of the document with this index in FetchRequest.Refs.
+type Point struct {
+	Index int
+	At    geo.Code
 }
 
 // PassageText is the text of a passage, and the title of its document.

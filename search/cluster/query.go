@@ -380,6 +380,17 @@ func fetchRefs(ctx context.Context, parts []partition, r backend.FetchRequest) (
 		}
 		out.Numbers = append(out.Numbers, all)
 	}
+	for i := range r.Points {
+		all := []backend.Point{}
+		for j, s := range shares {
+			for _, p := range list[j].Points[i] {
+				if at := s.at[p.Index]; at < n {
+					all = append(all, backend.Point{Index: at, At: p.At})
+				}
+			}
+		}
+		out.Points = append(out.Points, all)
+	}
 	for i := range r.Passing {
 		out.Passing = append(out.Passing, join(n, shares, list, func(f backend.FetchResponse) []bool { return f.Passing[i] }))
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/RoaringBitmap/roaring/v2"
 
 	"example.com/searchd/index/filter"
+	"example.com/searchd/index/geo"
 	"example.com/searchd/internal/simd"
 	"example.com/searchd/search/backend"
 	"example.com/searchd/store"
@@ -38,7 +39,7 @@ func (b *Backend) Fetch(ctx context.Context, r backend.FetchRequest) (out backen
 			return out, err
 		}
 	}
-	if r.First != "" || len(r.Numbers) > 0 || len(r.Passing) > 0 {
+	if r.First != "" || len(r.Numbers)+len(r.Points)+len(r.Passing) > 0 {
 		if err := c.values(ctx, r, &out); err != nil {
 			return out, err
 		}
@@ -165,7 +166,7 @@ func (c *collection) values(ctx context.Context, r backend.FetchRequest, out *ba
 			}
 		}
 	}
-	if len(r.Numbers) > 0 {
+	if len(r.Numbers)+len(r.Points) > 0 {
 		at := make(map[uint32]int, len(r.Refs))
 		for i, ref := range r.Refs {
 			at[ref.Number()] = i
@@ -179,6 +180,16 @@ func (c *collection) values(ctx context.Context, r backend.FetchRequest, out *ba
 				return err
 			}
 			out.Numbers = append(out.Numbers, list)
+		}
+		for _, field := range r.Points {
+			list := make([]backend.Point, 0, len(r.Refs))
+			err := c.keyword.Points(ctx, field, docs, func(no uint32, p geo.Code) {
+				list = append(list, backend.Point{Index: at[no], At: p})
+			})
+			if err != nil {
+				return err
+			}
+			out.Points = append(out.Points, list)
 		}
 	}
 	for _, e := range r.Passing {

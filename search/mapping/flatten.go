@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"example.com/searchd/index/filter"
+	"example.com/searchd/index/geo"
 )
 
 // flattener collects the values of a document under dotted names.
@@ -21,9 +22,11 @@ import (
 //  3. Where several ways lead to one name, as in {"a.b": 1, "a": {"b": 2}}, all values count, those
 //     of the member first whose own name is first in the order of bytes.
 //  4. null is no value.
+//  5. An object that is a point, see [geo.Of], is also a value of its own name.
 type flattener struct {
 	leaves  map[string]*leaf
-	lenient bool // what is beyond a limit is left out instead of refused
+	points  map[string][]any // geo.Point
+	lenient bool             // what is beyond a limit is left out instead of refused
 }
 
 // leaf is what a document has under one dotted name.
@@ -38,6 +41,15 @@ type leaf struct {
 func (f *flattener) object(prefix string, o map[string]any, depth int) error {
 	if depth > MaxDepth {
 		return f.refuse(Phrase("an object"), fmt.Sprintf("nothing nested deeper than %d", MaxDepth))
+	}
+	if p, ok := geo.Of(o); ok && prefix != "" {
+		if len(f.points[prefix]) == MaxListValues {
+			return f.refuse(Phrase(fmt.Sprintf("more than %d points", MaxListValues)), fmt.Sprintf("at most %d", MaxListValues))
+		}
+		if f.points == nil {
+			f.points = map[string][]any{}
+		}
+		f.points[prefix] = append(f.points[prefix], p)
 	}
 	for _, key := range slices.Sorted(maps.Keys(o)) {
 		name := key

@@ -78,7 +78,8 @@ type Parts struct {
 	// strings begin. Fields of a single string have no entry.
 	Starts map[string][]int
 	// Values are the filterable values by dotted name: string, float64, json.Number if float64 is
-	// not exact, bool, filter.Present for a string that is too long to compare, or []any of these.
+	// not exact, bool, filter.Present for a string that is too long to compare, geo.Point, or []any
+	// of these.
 	Values  map[string]any
 	Blank   bool     // all fields of all types are empty or white space
 	NotText []string // in a document without text: fields with well-known names whose values are not strings
@@ -191,6 +192,22 @@ func (m Mapping) split(fields []byte, flat *flattener) (Parts, error) {
 			}
 		}
 		p.Values[name] = l.filterable(f.Type == Filter)
+	}
+	for name, points := range flat.points {
+		if m[name].Type == Stored {
+			continue
+		}
+		switch v, ok := p.Values[name]; list := v.(type) {
+		case []any:
+			p.Values[name] = append(list, points...)
+		default:
+			if ok {
+				points = append([]any{v}, points...)
+			}
+			if p.Values[name] = any(points); len(points) == 1 {
+				p.Values[name] = points[0]
+			}
+		}
 	}
 	if len(p.Text) > 0 {
 		p.NotText = nil

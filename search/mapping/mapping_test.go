@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"example.com/searchd/index/filter"
+	"example.com/searchd/index/geo"
 )
 
 func TestSplit(t *testing.T) {
@@ -62,6 +63,13 @@ func TestSplit(t *testing.T) {
 			[]TextField{{"name", "Ada"}, {"m", "m\n1"}, {"t", "t"}}, "Ada",
 			map[string]any{"name": "Ada", "f": "f", "t": "t", "m": []any{"m", 1.0}, "email": "ada@example.org", "title": []any{"a", " ", "b"}, "notes": "owes me a ladder"},
 			[]TextField{{"title", "a\nb"}, {"email", "ada@example.org"}, {"notes", "owes me a ladder"}}},
+		{"points", Mapping{"kept": {Type: Stored}},
+			`{"text":"x","at":{"lat":48.9,"lon":2.34},"shops":["none",{"lat":1,"lng":2},{"lat":"3","lng":"4"}],"a":{"b":{"type":"Point","coordinates":[2.34,48.9]}},"kept":{"lat":1,"lon":2},"lat":5,"lon":6}`,
+			[]TextField{{"text", "x"}}, "",
+			map[string]any{"text": "x", "at": geo.Point{Lat: 48.9, Lon: 2.34}, "at.lat": 48.9, "at.lon": 2.34, "lat": 5.0, "lon": 6.0, "kept.lat": 1.0, "kept.lon": 2.0,
+				"shops": []any{"none", geo.Point{Lat: 1, Lon: 2}, geo.Point{Lat: 3, Lon: 4}}, "shops.lat": []any{1.0, "3"}, "shops.lng": []any{2.0, "4"},
+				"a.b": geo.Point{Lat: 48.9, Lon: 2.34}, "a.b.type": "Point", "a.b.coordinates": []any{2.34, 48.9}},
+			[]TextField{{"a.b.type", "Point"}, {"shops", "none"}, {"shops.lat", "3"}, {"shops.lng", "4"}}},
 		{"dates, blobs and what is no string have none", nil,
 			fmt.Sprintf(`{"text":"x","day":"2024-05-01","at":["2024-05-01T12:00:00+02:00","noon"],"blob":%q,"runs":%q,"han":%q,"n":[1,true,"odd"],"empty":[" "],"near":"on 2024-05-01"}`,
 				long, long+" "+long, strings.Repeat("文", 90)),

@@ -47,7 +47,7 @@ func Run(t *testing.T, open func(t *testing.T) backend.Backend) {
 		for name, test := range map[string]func(*testing.T, *library){
 			"documents": testDocuments, "list": testList, "select": testSelect, "words": testWords, "word terms": testWordTerms,
 			"expand": testExpand, "near": testNear, "missing": testMissing, "sets": testSets, "facets": testFacets,
-			"firsts": testFirsts, "passing": testPassing, "numbers": testNumbers, "order": testOrder, "nearest": testNearest,
+			"firsts": testFirsts, "passing": testPassing, "numbers": testNumbers, "points": testPoints, "order": testOrder, "nearest": testNearest,
 			"cosines": testCosines, "vectors": testVectors, "names": testNames, "sample": testSample, "texts": testTexts,
 			"combined": testCombined, "gauges": testGauges,
 		} {
@@ -80,8 +80,8 @@ var texts = map[string]string{
 	"garden":  `{"title":"A garden","text":"Roses grow in the garden near the old wall","year":1951,"kind":"essay","price":4}`,
 	"wall":    `{"title":"The old wall","text":"Stones of a wall that is old","year":1951,"kind":"poem","price":4}`,
 	"kitchen": `{"title":"Kitchen notes","text":"Bread rises near the oven and the oven warms the kitchen","kind":"essay","price":12.25,"draft":true}`,
-	"train":   `{"title":"Night train","text":"The train crosses the old bridge at night","year":1935,"kind":"novel","published":"1935-06-01"}`,
-	"bridge":  `{"title":"Bridge","text":"An automobile stops on the bridge","year":1988,"kind":"story","published":"1988-01-15T10:00:00.5Z"}`,
+	"train":   `{"title":"Night train","text":"The train crosses the old bridge at night","year":1935,"kind":"novel","published":"1935-06-01","place":{"lat":48.86,"lon":2.35}}`,
+	"bridge":  `{"title":"Bridge","text":"An automobile stops on the bridge","year":1988,"kind":"story","published":"1988-01-15T10:00:00.5Z","place":[{"lat":51.5,"lng":-0.12},{"lat":-17,"lng":179.9}]}`,
 	"engine":  `{"title":"Engines","text":"A car needs an engine. Every car does","year":1988,"kind":"manual","price":30,"draft":false}`,
 	"big":     `{"text":"Numbers beyond what a float holds","kind":"manual","serial":9007199254740993}`,
 	"less":    `{"text":"Numbers still beyond what it holds","kind":"manual","serial":9007199254740992,"mixed":["later",7,true,"2001-02-03"]}`,

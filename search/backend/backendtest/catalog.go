@@ -100,7 +100,7 @@ func (l *library) callAll(ctx context.Context, name string, sel *backend.Selecti
 	}
 	for part, r := range map[string]backend.FetchRequest{
 		"Documents": {Documents: true}, "Cosines": {Vector: q}, "Scores": {Words: &words, Scores: true}, "Terms": {Words: &words, Terms: backend.AllTerms},
-		"First": {First: "year"}, "Numbers": {Numbers: []backend.NumberField{{Field: "year"}}}, "Passing": {Passing: []filter.Expr{filter.Exists{Field: "year"}}},
+		"First": {First: "year"}, "Numbers": {Numbers: []backend.NumberField{{Field: "year"}}}, "Passing": {Passing: []filter.Expr{filter.Exists{Field: "year"}}}, "Points": {Points: []string{"place"}},
 		"Names": {Names: true}, "Texts": {Texts: true}, "Vectors": {Vectors: true},
 	} {
 		r.Collection, r.Refs, r.Passages = name, refs, passages

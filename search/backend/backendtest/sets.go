@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"example.com/searchd/index/filter"
+	"example.com/searchd/index/geo"
 	"example.com/searchd/search/backend"
 )
 
@@ -134,6 +135,7 @@ func testPassing(t *testing.T, l *library) {
 	refs := l.of("wall whale garden wall")
 	for text, want := range map[string][]bool{
 		"year = 1951": {true, false, true, true}, "NOT year = 1951": {false, true, false, false}, "id = 'wall'": {true, false, false, true}, "nothing EXISTS": {false, false, false, false},
+		"place WITHIN 1 km OF (0, 0)": {false, false, false, false},
 	} {
 		if got := l.fetch(t, backend.FetchRequest{Refs: refs, Passing: []filter.Expr{parse(t, text)}}).Passing[0]; !slices.Equal(got, want) {
 			t.Errorf("Passing(%q) = %v, want %v", text, got, want)
@@ -160,6 +162,21 @@ func testNumbers(t *testing.T, l *library) {
 		if text := strings.Join(got, ", "); text != tc.want {
 			t.Errorf("the numbers (dates: %t) of %q in %q are %s, want %s", tc.dates, tc.field, tc.of, text, tc.want)
 		}
+	}
+}
+
+// testPoints asks for all points of documents.
+func testPoints(t *testing.T, l *library) {
+	refs := l.of("train bridge wall")
+	var got []string
+	for _, p := range l.fetch(t, backend.FetchRequest{Refs: refs, Points: []string{"place"}}).Points[0] {
+		at := p.At.Point()
+		got = append(got, fmt.Sprintf("%s %.6f %.6f", l.ids[refs[p.Index]], at.Lat, at.Lon))
+	}
+	slices.Sort(got)
+	want := "bridge -17.000000 179.900000, bridge 51.500000 -0.120000, train 48.860000 2.350000"
+	if text := strings.Join(got, ", "); text != want {
+		t.Errorf("the points are %s, want %s", text, want)
 	}
 }
 
@@ -194,6 +211,9 @@ func testOrder(t *testing.T, l *library) {
 		{keys(up("")), known, "whale wall big train", "train, whale, big, wall"},
 		{keys(up("year"), up("")), known, "wall garden", "garden, wall"},
 		{keys(up("nothing"), up("year")), known, "wall whale", "whale, wall"},
+		{keys(backend.SortKey{Field: "place", Origin: &geo.Point{Lat: 51, Lon: 0}}, up("year")), known, "wall whale train bridge", "bridge, train, whale, wall"},
+		{keys(backend.SortKey{Field: "place", Origin: &geo.Point{Lat: 48, Lon: 2}}), known, "train bridge", "train, bridge"},
+		{keys(backend.SortKey{Field: "place", Origin: &geo.Point{Lat: 48, Lon: 2}, Desc: true}), known, "train bridge", "bridge, train"},
 	} {
 		set := l.set(tc.of)
 		n := set.Len()

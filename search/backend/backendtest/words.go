@@ -34,6 +34,8 @@ func testSelect(t *testing.T, l *library) {
 		{want: everything},
 		{filter: "year = 1951", want: "garden wall"},
 		{filter: "year > 1902 AND year <= 1951", want: "garden train wall"},
+		{filter: "place WITHIN 5 km OF (51.51, -0.1) OR place WITHIN BOX ((50, 2), (48, 3))", want: "bridge train"},
+		{filter: "place WITHIN POLYGON ((-16, 179), (-16, -179), (-18, -179), (-18, 179)) AND NOT year < 1980", want: "bridge"},
 		{filter: "year < 1900 OR draft = true", want: "kitchen whale"},
 		{filter: "kind IN ['novel', 'poem']", want: "train wall whale"},
 		{filter: "NOT kind EXISTS", want: "first second"},
