@@ -186,6 +186,7 @@ type Hit struct {
 	Highlights map[string][]string `json:"highlights"`       // HTML-escaped, the query's words in <mark>…</mark>
 	Group      *HitGroup           `json:"group,omitempty"`  // where hits are grouped
 	Pinned     bool                `json:"pinned,omitempty"` // by a rule of the collection
+	Loose      bool                `json:"loose,omitempty"`  // it has a phrase of the query only in other forms of its words, and ranks below the hits that have these
 	Explain    *Explain            `json:"explain"`
 }
 
@@ -228,8 +229,6 @@ type Explain struct {
 	Boost   *BoostExplain   `json:"boost,omitempty"`
 
 	Diversity *DiversityExplain `json:"diversity,omitempty"`
-
-	Loose bool `json:"loose,omitempty"` // it has a phrase of the query only in other forms of its words, so it ranks below exact hits
 }
 
 // DiversityExplain has the rank of a hit by score, its relevance in [0,1], the largest cosine with

@@ -69,7 +69,7 @@ func (s *search) shown(refs []backend.Ref) backend.FetchRequest {
 
 // hit makes one hit.
 func (s *search) hit(ctx context.Context, c candidate, d *backend.Document, cosines []float64, show shower) (Hit, error) {
-	h := Hit{ID: d.ID, Score: c.score, Passages: []PassageHit{}, Group: c.group, Pinned: c.pinned}
+	h := Hit{ID: d.ID, Score: c.score, Passages: []PassageHit{}, Group: c.group, Pinned: c.pinned, Loose: s.selection.IsLoose(c.ref)}
 	parts, err := s.record.Settings.Fields.SplitStored(d.Fields)
 	if err != nil {
 		return h, err
@@ -212,7 +212,7 @@ func column(parts mapping.Parts, p PassageHit) int {
 
 // explain says how a candidate's score came about.
 func (s *search) explain(ctx context.Context, c candidate) (*Explain, error) {
-	e := &Explain{Loose: s.selection.IsLoose(c.ref)}
+	e := &Explain{}
 	if s.plan.Mode != Semantic {
 		terms, err := s.wordTerms(ctx, c.ref)
 		if err != nil {

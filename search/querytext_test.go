@@ -290,8 +290,8 @@ func TestLoosePhrases(t *testing.T) {
 			var got []string
 			for i, h := range r.Hits {
 				got = append(got, h.ID)
-				if loose := q[0] == '"' && i > 0; h.Explain.Loose != loose {
-					t.Errorf("%s %s: %s is loose: %t", mode, q, h.ID, h.Explain.Loose)
+				if loose := q[0] == '"' && i > 0; h.Loose != loose {
+					t.Errorf("%s %s: %s is loose: %t", mode, q, h.ID, h.Loose)
 				}
 				if i > 0 && h.Score > r.Hits[i-1].Score {
 					t.Errorf("%s %s: %s scores more than the hit before", mode, q, h.ID)

@@ -1,6 +1,6 @@
 // The compare view: two settings side by side for one query, and how the ranks move from the one to the other.
 import * as api from './api.js';
-import { el, number, share } from './dom.js';
+import { count, el, number, share } from './dom.js';
 import { texts } from './fields.js';
 import { shares } from './fusion.js';
 import { appendSnippet } from './passage.js';
@@ -41,7 +41,7 @@ export class Compare extends View {
     this.canRerank = false;
     api.info().then((i) => { this.canRerank = Boolean(i.encoder?.reranker); this.controls(); }, () => {});
     this.sides = ['a', 'b'].map((id) => {
-      const side = { id, controls: el('div', { class: 'settings', role: 'group', 'aria-label': `Settings of ${id.toUpperCase()}` }), facts: el('p', { class: 'facts', role: 'status' }), list: el('ol', { class: 'column', 'aria-label': `Hits of ${id.toUpperCase()}` }) };
+      const side = { id, controls: el('div', { class: 'settings', role: 'group', 'aria-label': `Settings of ${id.toUpperCase()}` }), facts: el('p', { class: 'facts', role: 'status' }), list: el('ol', { class: 'column', 'aria-label': `Results of ${id.toUpperCase()}` }) };
       side.root = el('section', { class: 'side' }, el('h2', null, id.toUpperCase()), side.controls, side.facts, side.list);
       return side;
     });
@@ -80,9 +80,9 @@ export class Compare extends View {
       const choice = (name, label, value, options) => el('label', null, el('span', null, label), el('select', { class: 'select', 'data-name': name, onchange: (e) => this.set(id, { [name]: e.target.value }) },
         ...options.map(([v, text]) => el('option', { value: v, selected: v === value }, text))));
       controls.replaceChildren(...[
-        choice('mode', 'Mode', s.mode, [['hybrid', 'Hybrid'], ['semantic', 'Meaning'], ['keyword', 'Words']]),
+        choice('mode', 'Mode', s.mode, [['hybrid', 'Hybrid'], ['semantic', 'Semantic'], ['keyword', 'Keyword']]),
         s.mode === 'hybrid' && choice('fusion', 'Fusion', s.fusion, [['relative', 'by scores'], ['rrf', 'by ranks (RRF)']]),
-        s.mode === 'hybrid' && el('label', null, el('span', null, 'Meaning'), el('input', { type: 'range', min: 0, max: 1, step: 0.05, value: s.alpha ?? 0.5, 'data-name': 'alpha', 'aria-label': `Weight of meaning in ${id.toUpperCase()}`, oninput: (e) => this.set(id, { alpha: Number(e.target.value) }) }),
+        s.mode === 'hybrid' && el('label', null, el('span', null, 'Semantic'), el('input', { type: 'range', min: 0, max: 1, step: 0.05, value: s.alpha ?? 0.5, 'data-name': 'alpha', 'aria-label': `Weight of vector search in ${id.toUpperCase()}`, oninput: (e) => this.set(id, { alpha: Number(e.target.value) }) }),
           el('output', null, s.alpha === null ? 'auto' : share(s.alpha))),
         this.canRerank && el('label', null, el('input', { type: 'checkbox', checked: s.rerank, 'data-name': 'rerank', onchange: (e) => this.set(id, { rerank: e.target.checked }) }), el('span', null, 'Re-rank')),
       ].filter(Boolean));
@@ -152,10 +152,10 @@ export class Compare extends View {
   }
 }
 
-/** How many hits an answer has, as far as the columns go. */
+/** How many results an answer has, as far as the columns go. */
 function found({ hits }) {
   if (hits.length > depth) return `first ${depth}`;
-  return hits.length === 1 ? '1 hit in all' : `${hits.length} hits in all`;
+  return count(hits.length, 'result');
 }
 
 /** The rank of a hit on the other side. */
@@ -172,6 +172,6 @@ function summary(a, b) {
   const same = a.filter((id, i) => b[i] === id).length;
   const n = Math.max(a.length, b.length);
   if (n === 0) return 'Neither finds anything.';
-  if (same === n) return `The same ${n} hits in the same order.`;
-  return `${common} of the first ${n} hits are the same, ${same} of them at the same rank.`;
+  if (same === n) return `The same ${n} results in the same order.`;
+  return `${common} of the first ${n} results are the same, ${same} of them at the same rank.`;
 }

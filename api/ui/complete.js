@@ -37,9 +37,11 @@ export class Completions {
   }
 
   show(suggestions) {
+    const active = this.list.hidden ? null : this.list.children[this.at]?.textContent; // chosen by arrows before a late answer
     this.list.replaceChildren(...suggestions.map((s, i) => el('li', { id: `suggestion${i}`, role: 'option', 'aria-selected': 'false' }, s.text)));
     this.at = -1;
     this.open(suggestions.length > 0);
+    this.move(suggestions.findIndex((s) => s.text === active));
   }
 
   open(open) {

@@ -89,6 +89,7 @@ export class Card {
       appendMarked(into, this.title.text, this.words);
     }
     h.append(into);
+    if (this.hit.loose) h.append(' ', el('span', { class: 'loose', title: 'The phrase occurs only in other forms of its words' }, 'looser match'));
     if (!this.hit.explain) return el('header', null, h); // compared with nothing
     const score = this.alpha === undefined ? this.hit.score : refused(this.hit, this.alpha) ?? this.hit.score;
     return el('header', null, h, relevanceBar(score, this.hit.explain));

@@ -71,7 +71,7 @@ class Settings {
     const at = (pointer, ...children) => el('div', { class: 'setting', 'data-at': pointer }, ...children, el('div', { class: 'wrongs', role: 'alert' }));
     const number = (pointer) => {
       const n = this.numbers.find((x) => x.at === pointer);
-      return at(pointer, el('label', null, n.label, ' ', el('code', null, pointer.slice(1).replace('/', '.')), n.input));
+      return at(pointer, el('label', { title: pointer.slice(1).replace('/', '.') }, n.label, n.input));
     };
     const anew = this.info.documents ? [el('h3', null, 'Settings that need re-embedding'),
       el('p', { class: 'quiet small' }, 'This happens in the background; searches use the old version until it is done. Unchanged passages keep their vectors.')] : [];

@@ -170,6 +170,9 @@ func thousands(n int) string {
 func printHit(w io.Writer, n int, h search.Hit, score string, st styles) {
 	title := heading(h)
 	fmt.Fprintf(w, "%s%2d  %s%s", st.title, n, title, st.plain)
+	if h.Loose {
+		score += " (the phrase in other forms of its words)"
+	}
 	if score != "" {
 		fmt.Fprintf(w, "  %s%s%s", st.dim, score, st.plain)
 	}

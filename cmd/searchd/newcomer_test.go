@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -204,6 +205,13 @@ func TestQueryCutoff(t *testing.T) {
 	}
 	if out := query("--json", "apples"); strings.Contains(out, `"less_relevant"`) {
 		t.Errorf("JSON: %s", out)
+	}
+	writeFile(t, notes+"/tree.md", "# The tree\n\nAn apple tree for a small garden.")
+	if _, _, err := execute(t, "", "ingest", "--data", data, notes); err != nil {
+		t.Fatal(err)
+	}
+	if out := query("--mode", "keyword", `"apple tree"`); !strings.HasPrefix(out, "1  The tree  ") || !regexp.MustCompile(`\n 2  Growing apples  \d+\.\d+ \(the phrase in other forms of its words\)\n`).MatchString(out) || strings.Count(out, "other forms") != 1 {
+		t.Errorf("a phrase: %s", out)
 	}
 	if _, err := runCommand(t, "query", "--data", data, "--cutoff", "much", "apples"); err == nil || !strings.Contains(err.Error(), "cutoff") {
 		t.Errorf("a wrong cutoff: %v", err)

@@ -31,6 +31,7 @@ func TestPageAxe(t *testing.T) {
 	})()`
 	for _, view := range []struct{ name, url, ready string }{
 		{"keys", "/?q=flip+pancakes", idle},
+		{"suggestions", "/", "document.querySelectorAll('.teach section').length === 3"},
 		{"delete", "/?view=collections", "document.querySelector('[aria-label=\"Delete kitchen\"]') !== null"},
 		{"settings", "/?view=collections", "document.querySelector('[aria-label=\"Settings of kitchen\"]') !== null"},
 		{"leave", "/?view=collections", "document.querySelector('[aria-label=\"Settings of kitchen\"]') !== null"},
@@ -62,6 +63,12 @@ func TestPageAxe(t *testing.T) {
 				switch view.name {
 				case "keys":
 					p.js(t, "document.querySelector('#help').click()")
+					p.until(t, "document.querySelector('#keys').scrollTop === 0 && [...document.querySelectorAll('#keys dd')].every((d) => d.offsetWidth > 60)")
+				case "suggestions":
+					p.do(t, chromedp.SendKeys(chromedp.CSS("#q"), "sourd"))
+					p.until(t, "document.querySelector('#suggestion0') !== null")
+					p.do(t, chromedp.KeyEvent(kb.ArrowDown))
+					p.until(t, "document.querySelector('#suggestion0')?.getAttribute('aria-selected') === 'true'")
 				case "settings":
 					p.js(t, "document.querySelector('[aria-label=\"Settings of kitchen\"]').click()")
 					p.until(t, "document.querySelector('.configuring .looks') !== null")

@@ -68,6 +68,11 @@ func TestPageFilters(t *testing.T) {
 	shows("q=-right", " without “right”", "a")
 	shows("q=-%22right+screw%22+-the", " without “right screw”, “the”", "a")
 
+	for phrase, loose := range map[string]string{"right screw": "", "right screws": "looser match"} {
+		p.do(t, chromedp.Navigate(base+"/?q="+url.QueryEscape(`"`+phrase+`"`)))
+		p.until(t, idle+" && document.querySelectorAll('#results .hit').length === 1 && (document.querySelector('#results .loose')?.textContent ?? '') === '"+loose+"'")
+	}
+
 	ask("sizze = 1")
 	p.until(t, `document.querySelector('#warnings')?.textContent.includes('no document has a field "sizze"') && !document.querySelector('#warnings').hidden`)
 	p.shoot(t, "warnings-1440-light")

@@ -26,7 +26,10 @@ func TestPageSuggestions(t *testing.T) {
 	typed("sourdogh sta", title)
 	p.do(t, chromedp.KeyEvent(kb.ArrowDown))
 	p.until(t, "document.querySelector('#q').getAttribute('aria-activedescendant') === 'suggestion0' && document.querySelector('#suggestion0').getAttribute('aria-selected') === 'true'")
-	p.look(t, 390, 800, "light")
+	for _, width := range []int64{1400, 390} {
+		p.look(t, width, 800, "light")
+		p.until(t, "(() => { const [list, box] = ['#suggestions', '.box'].map((s) => document.querySelector(s).getBoundingClientRect()); return list.left === box.left && list.right === box.right && list.top > box.bottom; })()")
+	}
 	p.shoot(t, "suggestions")
 	p.do(t, chromedp.KeyEvent(kb.ArrowUp))
 	p.until(t, "!document.querySelector('#q').hasAttribute('aria-activedescendant')")
@@ -40,5 +43,8 @@ func TestPageSuggestions(t *testing.T) {
 	p.until(t, idle+" && document.querySelector('#q').value === "+quoteJS(title))
 	p.do(t, chromedp.KeyEvent(kb.ArrowDown)) // the list is closed: on to the results
 	p.until(t, "document.activeElement.matches('#results article')")
+	p.look(t, 1400, 800, "light")
+	p.js(t, "document.body.style.minHeight = '3000px'; scrollTo(0, 1000)")
+	p.until(t, "scrollY > 900 && document.querySelector('.box').getBoundingClientRect().top >= 0") // the box stays in sight
 	p.clean(t)
 }

@@ -51,6 +51,7 @@ type Hit struct {
 	Highlights map[string][]string `json:"highlights,omitempty"` // HTML-escaped snippets, the query's words in <mark>…</mark>
 	Group      *HitGroup           `json:"group,omitempty"`      // where hits are grouped
 	Pinned     bool                `json:"pinned,omitempty"`     // by a rule of the collection; its score is 0 where the query does not find it
+	Loose      bool                `json:"loose,omitempty"`      // it has a phrase of the query only in other forms of its words, and ranks below the hits that have these
 	Explain    *Explain            `json:"explain,omitempty"`
 }
 
@@ -84,8 +85,6 @@ type Explain struct {
 	Boost   *BoostExplain   `json:"boost,omitempty"`
 
 	Diversity *DiversityExplain `json:"diversity,omitempty"`
-
-	Loose bool `json:"loose,omitempty"` // it has a phrase of the query only in other forms of its words, and stands below the hits that have these
 }
 
 // RerankExplain is the result of the cross-encoder.
