@@ -25,7 +25,7 @@ const (
 	maxNumberSplits  = 48 // ways to split a number
 	maxNumberParts   = 5
 	maxGroup         = 7  // digits of a part of a number
-	maxParticle      = 16 // bytes of a stop word that ends another word
+	maxParticle      = 16 // bytes of a stop word that begins or ends another word
 	blockDigits      = 4  // of the blocks in which IBANs and card numbers are written
 )
 
@@ -47,8 +47,8 @@ const guessedShare = 0.75
 //     parts. The parts do not count in documents that have the word. A word of letters that no
 //     document has counts for guessedShare of its idf.
 //
-// A stop word is joined to the word before it if it is the last one of the query, and may be the
-// last part of a word: set up, setup.
+// A stop word may be joined to the word beside it, and be the first or the last part of a word, but
+// not the only one: set up, setup, on line, online.
 func (x *Index) compounds(ctx context.Context, l lexicon, q Query, rules []expansion) (out []expansion, err error) {
 	words, err := x.compoundWords(ctx, l, q, rules)
 	if err != nil {
@@ -140,8 +140,12 @@ func (x *Index) compoundWords(ctx context.Context, l lexicon, q Query, rules []e
 				out[k].add(alternative{text: term, part: words[k].Term}, have)
 			}
 		}
-		if i == len(words)-1 && len(all) > 1 && all[len(all)-2].Start == w.Start && !taken(w) {
-			if err := x.addParticle(l, q, asked, &out[i], all[len(all)-1]); err != nil {
+		at := slices.IndexFunc(all, func(t analysis.Token) bool { return t.Start == w.Start && t.End == w.End })
+		for _, pair := range []int{at - 1, at} {
+			if taken(w) || pair < 0 || pair+1 >= len(all) || all[pair].Kind != analysis.Stop && all[pair+1].Kind != analysis.Stop {
+				continue
+			}
+			if err := x.addParticle(l, q, asked, &out[i], all[pair], all[pair+1], len(all) == 2); err != nil {
 				return nil, err
 			}
 		}
@@ -155,14 +159,17 @@ func (x *Index) compoundWords(ctx context.Context, l lexicon, q Query, rules []e
 	return out, nil
 }
 
-// addParticle adds to the last word of a query what it is with the stop word after it.
-func (x *Index) addParticle(l lexicon, q Query, asked map[string]bool, w *compoundWord, stop analysis.Token) error {
-	between := q.Text[w.token.End:max(w.token.End, stop.Start)]
-	joined := q.Text[w.token.Start:w.token.End] + q.Text[stop.Start:stop.End]
-	if !canJoin(between) || !mayBeOneWord(joined, between, 2) {
+// addParticle adds to a word of a query what it is as one word with the stop word beside it: before
+// and after are one of both each. Single letters, as in vitamin a, are joined only if the query has
+// no other words.
+func (x *Index) addParticle(l lexicon, q Query, asked map[string]bool, w *compoundWord, before, after analysis.Token, only bool) error {
+	between := q.Text[before.End:max(before.End, after.Start)]
+	first, second := q.Text[before.Start:before.End], q.Text[after.Start:after.End]
+	single := utf8.RuneCountInString(first) == 1 || utf8.RuneCountInString(second) == 1
+	if !canJoin(between) || !mayBeOneWord(first+second, between, 2) || single && !only {
 		return nil
 	}
-	term, ok := oneTerm(x.analyzer, joined)
+	term, ok := oneTerm(x.analyzer, first+second)
 	if !ok || asked[term] {
 		return nil
 	}
@@ -202,10 +209,12 @@ func mayBeOneWord(joined, between string, parts int) bool {
 	return single || parts == 2 && utf8.RuneCountInString(between) == 1
 }
 
+var withoutApostrophes = strings.NewReplacer("'", "", "’", "", "ʼ", "")
+
 // addSplits adds to a word its parts, as phrases that documents have. While the terms of other
 // indexes are unknown, it only notes that the word can be split.
 func (x *Index) addSplits(ctx context.Context, l lexicon, q Query, w *compoundWord) error {
-	text := norm.NFKC.String(q.Text[w.token.Start:w.token.End])
+	text := withoutApostrophes.Replace(norm.NFKC.String(q.Text[w.token.Start:w.token.End]))
 	if l.local() {
 		if found, ok := l.view.splits.Get(text); ok {
 			for _, alt := range found {
@@ -253,7 +262,7 @@ func (x *Index) splits(l lexicon, text string, parts bool) (ways [][]string, err
 	if parts && !strings.ContainsFunc(text, unicode.IsDigit) {
 		return nil, nil
 	}
-	known := map[string]bool{}
+	known, stops := map[string]bool{}, map[string]bool{}
 	limit := maxSplits
 	if !strings.ContainsFunc(text, unicode.IsLetter) {
 		limit = maxNumberSplits
@@ -261,8 +270,10 @@ func (x *Index) splits(l lexicon, text string, parts bool) (ways [][]string, err
 	ways = splitWord(text, limit, func(part string) bool {
 		is, seen := known[part]
 		term, ok := oneTerm(x.analyzer, part)
-		if !ok && strings.HasSuffix(text, part) {
-			term, ok = x.particle(part)
+		if !ok && (strings.HasSuffix(text, part) || strings.HasPrefix(text, part)) {
+			if term, ok = x.particle(part); ok {
+				stops[part] = true
+			}
 		}
 		if !seen && ok && err == nil {
 			is, err = l.has(term)
@@ -271,10 +282,12 @@ func (x *Index) splits(l lexicon, text string, parts bool) (ways [][]string, err
 		known[part] = is
 		return is
 	})
-	return ways, err
+	return slices.DeleteFunc(ways, func(parts []string) bool {
+		return !slices.ContainsFunc(parts, func(p string) bool { return !stops[p] })
+	}), err
 }
 
-// particle returns the term of a stop word that may end a word: up of setup.
+// particle returns the term of a stop word that may begin or end a word: on of online, up of setup.
 func (x *Index) particle(text string) (string, bool) {
 	if len(text) > maxParticle {
 		return "", false

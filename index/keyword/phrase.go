@@ -65,8 +65,9 @@ func newPhrase(a *analysis.Analyzer, text string) Phrase {
 // candidates for a longer one.
 func (p Phrase) Len() int { return len(p.steps) }
 
-func (p Phrase) endsInStop() bool {
-	return len(p.steps) > 0 && strings.HasPrefix(p.steps[len(p.steps)-1].term, analysis.StopPrefix)
+// hasStop reports whether one of the terms is a stop word.
+func (p Phrase) hasStop() bool {
+	return slices.ContainsFunc(p.steps, func(s step) bool { return strings.HasPrefix(s.term, analysis.StopPrefix) })
 }
 
 // terms returns the distinct terms.

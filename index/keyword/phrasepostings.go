@@ -63,7 +63,7 @@ func (x *Index) phrasePostings(ctx context.Context, v *view, s *segmentView, alt
 		share, least := float64(len(s.nos))/float64(max(v.docs, 1)), minPhraseShare
 		if alt.unlikely {
 			share /= 4
-			if p.endsInStop() { // very many documents have a stop word
+			if p.hasStop() { // very many documents have a stop word
 				share, least = 0, least/4
 			}
 		}

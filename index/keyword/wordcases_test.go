@@ -60,6 +60,16 @@ func TestJoinedAndSeparate(t *testing.T) {
 		{"en", "SW1A1AA", "London SW1A 1AA", []string{"SW1A1AA"}},
 		{"en", "thinkpadx1", "a ThinkPad X1 Carbon", []string{"thinkpadx1"}},
 		{"en", "no5", "perfume №5", []string{"no5", "no 5"}},
+		{"en", "online", "an on line shop", []string{"online", "a line is on it"}},
+		{"en", "on line shop", "an online shop", []string{"on line shop"}},
+		{"en", "offline", "an off line mode", []string{"offline", "off-line"}},
+		{"en", "upload", "up load a file", []string{"upload", "a load is up"}},
+		{"en", "iphone", "an i phone case", []string{"iPhone", "i have a phone"}},
+		{"en", "i phone", "an iPhone", []string{"i phone"}},
+		{"en", "log in page", "the login page", []string{"log in page"}},
+		{"en", "youtube", "you tube videos", []string{"YouTube"}},
+		{"en", "O'Neill", "Mr O Neill", []string{"O'Neill", "ONeill"}},
+		{"de", "zusammen", "zu sammen", []string{"zusammen"}},
 	} {
 		finds(t, tc.language, tc.query, append([]string{tc.text}, tc.others...)...)
 	}
