@@ -70,7 +70,7 @@ func TestOpenDocumentObjects(t *testing.T) {
 		`<table:table-cell office:value-type="float" office:value="9.1"><text:p>9.1</text:p></table:table-cell></table:table-row></table:table-rows></table:table></chart:chart></office:chart>` + odfTail
 	const formula = `<math xmlns="x"><semantics><mrow><mi>a</mi><mo>=</mo><mfrac><mi>b</mi><mn>2</mn></mfrac></mrow><annotation encoding="StarMath 5.0">a = b over 2</annotation></semantics></math>`
 	object := func(name string) string { return `<draw:frame><draw:object xlink:href="./` + name + `"/></draw:frame>` }
-	const values = "Sales\nPears\nNorth | 9.1"
+	const values = "Sales\n| Pears\nNorth | 9.1"
 	for name, tt := range map[string]struct{ file, kind, body, want string }{
 		"text":          {"a.odt", "text", `<office:text><text:p>Heading ` + object("Object 1") + `</text:p><text:p>After</text:p></office:text>`, values + "\n\nAfter"},
 		"own paragraph": {"a.odt", "text", `<office:text><text:p>` + object("Object 1") + `</text:p></office:text>`, values},

@@ -82,7 +82,7 @@ func ParseFormat(s string) (Format, error) {
 var formatByExt = map[string]Format{
 	".jsonl": JSONL, ".ndjson": JSONL, ".json": JSONL,
 	".csv": CSV, ".tsv": CSV, ".tab": CSV,
-	".md": Markdown, ".markdown": Markdown, ".mdown": Markdown, ".mkd": Markdown,
+	".md": Markdown, ".markdown": Markdown, ".mdown": Markdown, ".mkd": Markdown, ".mdx": Markdown,
 	".html": HTML, ".htm": HTML, ".xhtml": HTML,
 	".txt": Text, ".text": Text, ".rst": Text, ".adoc": Text, ".asciidoc": Text, ".org": Text, ".tex": Text, ".srt": Text, ".vtt": Text,
 	".pdf": PDF, ".docx": DOCX, ".docm": DOCX, ".eml": EML, ".emlx": EML, ".mbox": EML, ".mhtml": EML, ".mht": EML, ".ipynb": IPYNB,

@@ -41,7 +41,7 @@ func TestHTMLPages(t *testing.T) {
 		{"ruby", "<p>The <ruby>漢<rp>(</rp><rt>kan</rt><rp>)</rp>字<rp>(</rp><rt>ji</rt><rp>)</rp></ruby>です<p><ruby>東<rt>とう<rp>)<rb>京<rtc>きょう</ruby>都 <ruby>\n 大\n <rt>おお</rt>\n 阪\n <rt>さか</rt>\n</ruby>" +
 			"<p><rt>No ruby</rt>.<p><ruby>not<rt>closed<p>Next <ruby>New <rb>York</rb></ruby>", "The 漢字です\n\n東京都 大阪\n\nNo ruby.\n\nnot\n\nNext New York"},
 		{"short notes", `<p>Text<a href="#n1"><sup>1</sup></a>.<hr><section role="doc-endnotes"><ol><li id="n1"><p>Ibid. <a href="#r1" role="doc-backlink">↩</a><li><p>Word</ol></section><aside epub:type="footnote"><p>Two</aside>`,
-			"Text [1].\n\n- Ibid. ↩\n- Word\n\nTwo"},
+			"Text [1].\n\n1. Ibid. ↩\n2. Word\n\nTwo"},
 		{"nothing else", `<html><body><div id=app aria-hidden="true"><p>All there is</p></div></body></html>`, "All there is"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

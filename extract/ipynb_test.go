@@ -7,7 +7,7 @@ func TestNotebook(t *testing.T) {
 {"cell_type":"raw","source":"raw"},{"cell_type":"code","source":"x = 1\ns = '` + "```" + `'\n# not a heading","outputs":[{"text":"put out"}]},{"cell_type":"markdown","source":"End."}]}`
 	const old = `{"nbformat":3,"worksheets":[{"cells":[{"cell_type":"heading","source":"Head","level":1},{"cell_type":"code","input":["a\n","b"]}]}]}`
 	for _, tt := range []struct{ in, title, text string }{
-		{nb, "Fits", "Some words.\n\nx = 1\ns = '```'\n# not a heading\n\nEnd."},
+		{nb, "Fits", "Some words.\n\nraw\n\nx = 1\ns = '```'\n# not a heading\n\nEnd."},
 		{old, "Head", "a\nb"},
 	} {
 		out := readBytes(t, []byte(tt.in), "a.ipynb", Options{})

@@ -56,14 +56,24 @@ func TestOfficeBlocks(t *testing.T) {
 		{"table.docx", docx(`<w:tbl>` + row(false, "name", "mm") + row(false, "thin", "1") + `</w:tbl>` + p("", "End")), "table: name | mm ##⏎thin | 1\nparagraph: End\n"},
 		{"heads.docx", docx(`<w:tbl>` + row(true, "all") + row(true, "name", "mm") + row(false, "thin", "1") + `</w:tbl>`), "table: all⏎name | mm ##⏎thin | 1\n"},
 		{"box.docx", docx(`<w:tbl>` + row(false, "a note") + row(false, "more") + `</w:tbl>`), "table: a note⏎more\n"},
+		{"merged.docx", docx(`<w:tbl>` + row(false, "kind", "name", "mm") + strings.Replace(row(false, "screw", "thin", "1"), `<w:tc>`, `<w:tc><w:tcPr><w:vMerge w:val="restart"/></w:tcPr>`, 1) +
+			strings.Replace(row(false, "", "thick", "3"), `<w:tc>`, `<w:tc><w:tcPr><w:vMerge/></w:tcPr>`, 1) + strings.Replace(row(false, "wide", "5"), `<w:tc>`, `<w:tc><w:tcPr><w:gridSpan w:val="2"/></w:tcPr>`, 1) + row(false, "", "", "7") + `</w:tbl>` + p("", "End")),
+			"table: kind | name | mm ##⏎screw | thin | 1⏎screw | thick | 3⏎wide | 5⏎| | 7\nparagraph: End\n"},
 		{"one.docx", docx(`<w:tbl>` + row(false, "a", "b") + `</w:tbl>`), "table: a | b\n"},
 		{"nested.docx", docx(`<w:tbl><w:tr><w:tc>` + p("", "x") + `<w:tbl>` + row(false, "in", "ner") + `</w:tbl></w:tc><w:tc>` + p("", "y") + `</w:tc></w:tr>` + row(false, "1", "2") + `</w:tbl>` + p("", "End")), "table: x⏎⏎in | ner⏎⏎y ##⏎1 | 2\nparagraph: End\n"},
 		{"a.pptx", docxOf(t, "ppt/presentation.xml", pptMain, "ppt/_rels/presentation.xml.rels", pptRels, "ppt/slides/slide2.xml", slide("First", ""), "ppt/slides/slide1.xml",
 			slide("Second", `<p:sp><a:p><a:t>words</a:t></a:p></p:sp><p:graphicFrame><a:tbl><a:tr><a:tc><a:p><a:t>a</a:t></a:p></a:tc><a:tc><a:p><a:t>b</a:t></a:p></a:tc></a:tr><a:tr><a:tc><a:p><a:t>1</a:t></a:p></a:tc></a:tr></a:tbl></p:graphicFrame>`)),
 			"heading2 on 2: Second\nparagraph on 2: words\ntable on 2: a | b ##⏎1\n"},
+		{"spans.pptx", docxOf(t, "ppt/presentation.xml", pptMain, "ppt/_rels/presentation.xml.rels", pptRels, "ppt/slides/slide2.xml", slide("First", `<p:graphicFrame><a:tbl><a:tr><a:tc><a:p><a:t>a</a:t></a:p></a:tc><a:tc><a:p><a:t>b</a:t></a:p></a:tc></a:tr>`+
+			`<a:tr><a:tc rowSpan="2"><a:p><a:t>1</a:t></a:p></a:tc><a:tc><a:p><a:t>2</a:t></a:p></a:tc></a:tr><a:tr><a:tc vMerge="1"><a:p/></a:tc><a:tc><a:p><a:t>3</a:t></a:p></a:tc></a:tr></a:tbl></p:graphicFrame>`), "ppt/slides/slide1.xml", "<p:sld/>"),
+			"table on 1: a | b ##⏎1 | 2⏎1 | 3\n"},
 		{"a.xlsx", sheet(cells("inlineStr", "Item", "Price") + cells("n", "1", "2") + cells("n", "3", "4")), "heading1: Costs\ntable: Item | Price ##⏎1 | 2⏎3 | 4\n"},
+		{"gaps.xlsx", sheet(`<row><c r="B1" t="inlineStr"><is><t>a</t></is></c><c r="C1" t="inlineStr"><is><t>b</t></is></c><c t="inlineStr"><is><t>c</t></is></c></row><row><c r="B2"><v>1</v></c><c r="D2"><v>3</v></c></row><row><c r="C3"><v>2</v></c></row><row><c r="A4"><v>0</v></c></row>`),
+			"heading1: Costs\ntable: a | b | c ##⏎1 |  | 3⏎| 2⏎0\n"},
 		{"title.xlsx", sheet(cells("inlineStr", "Plan") + cells("inlineStr", "Item", "Price") + cells("n", "1", "2")), "heading1: Costs\ntable: Plan⏎Item | Price ##⏎1 | 2\n"},
 		{"numbers.xlsx", sheet(cells("n", "1", "2") + cells("inlineStr", "Item", "Price")), "heading1: Costs\ntable: 1 | 2⏎Item | Price\n"},
+		{"spans.odt", odf(`<office:text><text:p>Start</text:p><table:table>` + odfRow("string", "kind", "name") + `<table:table-row><table:table-cell table:number-rows-spanned="2"><text:p>screw</text:p></table:table-cell><table:table-cell><text:p>thin</text:p></table:table-cell></table:table-row>` +
+			`<table:table-row><table:covered-table-cell/><table:table-cell><text:p>thick</text:p></table:table-cell></table:table-row></table:table></office:text>`), "table: kind | name ##⏎screw | thin⏎screw | thick\n"},
 		{"a.odt", odf(`<office:text><text:p>Start</text:p><text:h text:outline-level="2">Part</text:h><text:list><text:list-item><text:p>one</text:p><text:list><text:list-item><text:p>deep</text:p></text:list-item></text:list></text:list-item></text:list><table:table>` +
 			odfRow("string", "name", "mm") + odfRow("float", "thin", "1") + `</table:table><text:p>End</text:p></office:text>`), "heading2: Part\nitem1: - one\nitem2: - deep\ntable: name | mm ##⏎thin | 1\nparagraph: End\n"},
 		{"a.ods", odf(`<office:spreadsheet><table:table table:name="T">` + odfRow("string", "a", "b") + odfRow("float", "1", "2") + `</table:table></office:spreadsheet>`), "heading1: T\ntable: a | b ##⏎1 | 2\n"},

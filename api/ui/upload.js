@@ -5,7 +5,7 @@ import { countsText } from './uploads.js';
 
 const media = {
   ndjson: 'application/x-ndjson', jsonl: 'application/x-ndjson', json: 'application/json', csv: 'text/csv', tsv: 'text/tab-separated-values', tab: 'text/tab-separated-values',
-  md: 'text/markdown', markdown: 'text/markdown', mdown: 'text/markdown', mkd: 'text/markdown', html: 'text/html', htm: 'text/html', xhtml: 'text/html',
+  md: 'text/markdown', markdown: 'text/markdown', mdown: 'text/markdown', mkd: 'text/markdown', mdx: 'text/markdown', html: 'text/html', htm: 'text/html', xhtml: 'text/html',
   txt: 'text/plain', text: 'text/plain', rst: 'text/plain', adoc: 'text/plain', org: 'text/plain', asciidoc: 'text/plain', tex: 'text/plain', srt: 'text/plain', vtt: 'text/plain', pdf: 'application/pdf',
   docx: 'application/vnd.openxmlformats-officedocument.wordprocessingml.document', docm: 'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
   eml: 'message/rfc822', emlx: 'message/rfc822', mbox: 'message/rfc822', mhtml: 'message/rfc822', mht: 'message/rfc822', ipynb: 'application/x-ipynb+json', epub: 'application/epub+zip', rtf: 'application/rtf', enex: 'application/enex+xml', vcf: 'text/vcard', ics: 'text/calendar',

@@ -19,6 +19,9 @@ type Builder struct {
 	blocks []Block // the last one has no End until the next begins
 	as     Block   // Kind, Level and Language of the next block
 	fresh  bool    // the next text begins a block, whatever Breaks says
+
+	column, next int  // of the last text on this line, and of the next one
+	moves        bool // next holds
 }
 
 // Begin makes the next text begin a block of that kind. Text behind a blank line begins another one
@@ -81,12 +84,27 @@ func (t *Builder) Cell() {
 	}
 }
 
+// Column puts the next text into a column of its row, from 0. Columns that are passed over are
+// empty.
+func (t *Builder) Column(n int) { t.next, t.moves, t.space, t.Prefix = n, true, false, "" }
+
+// bars writes what separates the next text from the columns before it.
+func (t *Builder) bars(first bool) {
+	bar := " | "
+	if first {
+		t.column, bar = 0, "| "
+	}
+	t.b.WriteString(strings.Repeat(bar, min(max(t.next-t.column, 0), maxColumns)))
+	t.column, t.moves = t.next, false
+}
+
 // start writes the breaks, the prefix and the space that are due.
 func (t *Builder) start() {
 	begins := (t.fresh || t.b.Len() == 0 || t.Breaks == 2 && !t.as.Kind.whole()) && len(t.blocks) < maxBlocks
 	if begins {
 		t.endBlock()
 	}
+	first := t.Breaks > 0 || t.b.Len() == 0
 	if t.Breaks > 0 && t.b.Len() > 0 {
 		t.b.WriteString("\n\n"[:t.Breaks])
 		t.space = false
@@ -94,13 +112,16 @@ func (t *Builder) start() {
 			t.Prefix = ""
 		}
 	}
-	if t.space && t.b.Len() > 0 && t.Prefix == "" {
+	if t.space && t.b.Len() > 0 && t.Prefix == "" && !t.moves {
 		t.b.WriteByte(' ')
 	}
 	if begins {
 		b := t.as
 		b.Start, b.Page, t.fresh = t.b.Len(), t.Page, false
 		t.blocks = append(t.blocks, b)
+	}
+	if t.moves {
+		t.bars(first)
 	}
 	t.b.WriteString(t.Prefix)
 	t.Breaks, t.Prefix, t.space = 0, "", false

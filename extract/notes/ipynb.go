@@ -136,7 +136,7 @@ func (r *notebookReader) cell() error {
 	switch code := string(c.Source + c.Input); c.Kind {
 	case "heading":
 		r.md.WriteString(strings.Repeat("#", min(max(1, content.Atoi(string(c.Level))), 6)) + " " + string(c.Source) + "\n\n")
-	case "markdown":
+	case "markdown", "raw": // a raw one may be front matter
 		r.md.WriteString(string(c.Source) + "\n\n")
 	case "code":
 		fence := "```"

@@ -29,15 +29,12 @@ import (
 // markdownWriter recognises tables instead.
 var markdownParser = func() parser.Parser {
 	p := goldmark.New(goldmark.WithExtensions(gext.Strikethrough, gext.TaskList)).Parser()
+	p.AddOptions(parser.WithAttribute())                                                                           // # Heading {#id}
 	p.AddOptions(parser.WithInlineParsers(util.Prioritized(noteLinks{}, 150), util.Prioritized(noteMarks{}, 500))) // links of notes before others, which have 200
 	p.AddOptions(parser.WithInlineParsers(util.Prioritized(noteTags{}, 900)))
 	p.AddOptions(parser.WithParagraphTransformers(util.Prioritized(noteDefinitions{}, 50))) // before definitions of links, which have 100
 	return p
 }()
-
-// markdownChunk is the size in bytes of the sections that are parsed on their own. Some constructs
-// take quadratic time, 32 KiB of the worst half a second.
-const markdownChunk = 32 << 10
 
 // Markdown reads Markdown with its front matter and the tags in its text.
 func Markdown(x *content.File, b []byte) (content.Content, error) { return markdown(x, b, true) }
@@ -48,6 +45,9 @@ func markdown(x *content.File, b []byte, tags bool) (content.Content, error) {
 		return content.Content{}, err
 	}
 	fields, body, bad := frontMatter(content.Newlines(s))
+	if x.Ext() == ".mdx" {
+		body = withoutScript(body)
+	}
 	for _, b := range bad {
 		if err := x.Warnf(b.line, "front matter: %s", b.reason); err != nil {
 			return content.Content{}, err
@@ -105,71 +105,6 @@ func writeMarkdown(x *content.File, w *markdownWriter, body string, start time.T
 		body = body[n:]
 	}
 	return nil
-}
-
-// sectionEnd returns where to cut the next section off s: before the last heading outside code in
-// its first 32 KiB, else after a blank line without an indented line behind it, else after a line.
-// open is the line that opens the code fence in which s begins, if it does; next is that for the
-// rest.
-func sectionEnd(s, open string) (cut int, next string) {
-	if len(s) <= markdownChunk {
-		return len(s), ""
-	}
-	heading, blank, line := 0, 0, 0
-	wasBlank := false
-	for pos := 0; pos < markdownChunk; {
-		end := strings.IndexByte(s[pos:], '\n')
-		if end < 0 {
-			break
-		}
-		l := s[pos : pos+end]
-		mark, info := codeFence(l)
-		switch {
-		case open != "":
-			if opened, _ := codeFence(open); mark != "" && info == "" && strings.HasPrefix(mark, opened) {
-				open = ""
-			}
-		case mark != "":
-			open = l + "\n"
-		case pos > 0 && strings.HasPrefix(l, "#"):
-			heading = pos
-		case pos > 0 && wasBlank && l != "" && l[0] != ' ' && l[0] != '\t':
-			blank = pos
-		}
-		wasBlank = strings.Trim(l, " ") == ""
-		pos += end + 1
-		if pos <= markdownChunk {
-			line, next = pos, open
-		}
-	}
-	switch {
-	case heading > 0:
-		return heading, ""
-	case blank > 0:
-		return blank, ""
-	case line > 0:
-		return line, next
-	}
-	cut = markdownChunk // one endless line: cut it between characters
-	for cut > markdownChunk-4 && s[cut]&0xc0 == 0x80 {
-		cut--
-	}
-	return cut, open
-}
-
-// codeFence returns the mark of a line that opens or closes a code fence, and the text behind it;
-// mark is empty for other lines.
-func codeFence(l string) (mark, info string) {
-	l = strings.TrimLeft(l, " ")
-	if l == "" || l[0] != '`' && l[0] != '~' {
-		return "", ""
-	}
-	info = strings.TrimLeft(l, l[:1])
-	mark, info = l[:len(l)-len(info)], strings.TrimSpace(info)
-	if len(mark) < 3 || mark[0] == '`' && strings.Contains(info, "`") {
-		return "", ""
-	}
-	return mark, info
 }
 
 type markdownWriter struct {
@@ -273,7 +208,7 @@ func (w *markdownWriter) kind(n ast.Node) content.Block {
 	case *ast.Heading:
 		return content.Block{Kind: content.Heading, Level: n.Level}
 	case *ast.FencedCodeBlock:
-		return content.Block{Kind: content.Code, Language: strings.ToLower(string(n.Language(w.source)))}
+		return content.Block{Kind: content.Code, Language: fenceLanguage(n, w.source)}
 	case *ast.CodeBlock:
 		return content.Block{Kind: content.Code}
 	}
@@ -461,7 +396,9 @@ func (w *markdownWriter) text(n *ast.Text) {
 		s = html.UnescapeString(b.String())
 	}
 	if w.rows {
-		s = w.row(n, s)
+		if s = w.row(n, s); code {
+			s = strings.ReplaceAll(s, `\|`, "|")
+		}
 	}
 	if !code && isProperty(n, s) {
 		return

@@ -222,7 +222,11 @@ func (w *docxWriter) start(name string, t xml.StartElement) {
 	case "tblHeader":
 		w.table.header = true
 	case "tc":
-		w.table.cell(w.out)
+		w.table.cell(w.out, 1, 1)
+	case "gridSpan":
+		w.table.widened(content.Atoi(content.Attr(t, "val")))
+	case "vMerge":
+		w.table.merged(content.Attr(t, "val") == "restart")
 	}
 }
 

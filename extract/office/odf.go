@@ -269,7 +269,11 @@ func (w *odfWriter) start(name string, t xml.StartElement) {
 		}
 		w.table.header = w.header
 	case "table:table-cell":
-		w.table.cell(w.out)
+		if w.sheets {
+			w.out.Cell()
+		} else {
+			w.table.cell(w.out, content.Atoi(content.Attr(t, "number-columns-spanned")), content.Atoi(content.Attr(t, "number-rows-spanned")))
+		}
 		if w.cell = w.out.Len(); w.sheets {
 			w.value, w.isText = "", content.Attr(t, "value-type") == "string"
 			for _, name := range []string{"string-value", "date-value", "time-value", "boolean-value", "value"} {

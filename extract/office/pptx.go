@@ -86,7 +86,9 @@ func (w *pptxWriter) start(name string, t xml.StartElement) {
 	case "tr":
 		w.table.row(w.out)
 	case "tc":
-		w.table.cell(w.out)
+		if content.Attr(t, "hMerge") == "" && content.Attr(t, "vMerge") == "" { // it covers no cell
+			w.table.cell(w.out, content.Atoi(content.Attr(t, "gridSpan")), content.Atoi(content.Attr(t, "rowSpan")))
+		}
 	}
 }
 

@@ -20,6 +20,10 @@ type sheetWriter struct {
 	before       int  // length of the text in front of the sheet's content
 	cells, texts int  // of the row, and those that are text
 	past         bool // the header of the table: the first row of several cells that are all text, with the titles above it
+
+	column      int // of the cell that is put
+	first, last int // columns of the row's cells
+	base        int // column of the header's first cell; -1: the header has gaps, or there is none
 }
 
 func (w *sheetWriter) begin(name string) {
@@ -28,7 +32,7 @@ func (w *sheetWriter) begin(name string) {
 	w.out.Inline(name)
 	w.out.Block()
 	w.out.Begin(content.Block{Kind: content.Table})
-	w.before, w.past, w.cells, w.texts = w.out.Len(), false, 0, 0
+	w.before, w.past, w.cells, w.texts, w.base = w.out.Len(), false, 0, 0, -1
 }
 
 func (w *sheetWriter) endCells() {
@@ -42,21 +46,30 @@ func (w *sheetWriter) row() {
 	w.out.Line()
 	if !w.past && w.cells > 1 && w.texts == w.cells {
 		w.out.EndHead()
-		w.past = true
+		if w.past = true; w.last-w.first == w.cells-1 {
+			w.base = w.first
+		}
 	}
 	w.past = w.past || w.texts < w.cells
 	w.cells, w.texts = 0, 0
 }
 
-// put writes a cell unless it is empty.
+// put writes a cell unless it is empty, below a header in the column of its own.
 func (w *sheetWriter) put(s string, isText bool) {
 	if strings.TrimSpace(s) == "" {
 		return
 	}
-	if w.cells++; isText {
+	if w.cells++; w.cells == 1 {
+		w.first = w.column
+	}
+	if w.last = w.column; isText {
 		w.texts++
 	}
-	w.out.Cell()
+	if w.base >= 0 && w.column >= w.base {
+		w.out.Column(w.column - w.base)
+	} else {
+		w.out.Cell()
+	}
 	w.out.Inline(s)
 }
 
@@ -68,27 +81,51 @@ type textTable struct {
 	cells  int // of the row
 	header bool
 	past   bool
+	nested bool // the row has another table inside
+	grid   *content.Grid
 }
 
 func (t *textTable) begin(out *content.Builder) {
 	out.Block()
 	if t.depth++; t.depth == 1 {
-		*t = textTable{depth: 1}
+		*t = textTable{depth: 1, grid: content.NewGrid(out)}
 		out.Begin(content.Block{Kind: content.Table})
 	}
+	t.nested = t.depth > 1
 }
 
 func (t *textTable) row(out *content.Builder) {
 	out.Line()
 	if t.depth == 1 {
-		t.cells, t.header = 0, false
+		t.cells, t.header, t.nested = 0, false, false
 	}
 }
 
-func (t *textTable) cell(out *content.Builder) {
-	out.Cell()
+// cell begins a cell, which spans that many columns and rows.
+func (t *textTable) cell(out *content.Builder, columns, rows int) {
+	switch {
+	case t.depth == 1 && !t.nested:
+		t.grid.Cell(columns, rows)
+	default:
+		out.Cell()
+	}
 	if t.depth == 1 {
 		t.cells++
+	}
+}
+
+// merged tells whether the open cell is the first one of several below one another, or continues
+// the one above.
+func (t *textTable) merged(first bool) {
+	if t.depth == 1 && !t.nested {
+		t.grid.Merge(first)
+	}
+}
+
+// widened tells how many columns the open cell spans.
+func (t *textTable) widened(columns int) {
+	if t.depth == 1 && !t.nested {
+		t.grid.Widen(columns)
 	}
 }
 
@@ -96,6 +133,7 @@ func (t *textTable) endRow(out *content.Builder) {
 	if t.depth != 1 {
 		return
 	}
+	t.grid.EndRow()
 	if t.rows++; !t.past && (t.header || t.rows == 1 && t.cells > 1) {
 		out.EndHead()
 	}

@@ -351,6 +351,7 @@ func (w *xlsReader) record(kind int, data []byte) {
 			w.row()
 			w.at = row
 		}
+		w.column = int(binary.LittleEndian.Uint16(data[2:]))
 	}
 	switch {
 	case kind == 0xfd && len(rest) >= 4: // LABELSST
@@ -371,6 +372,7 @@ func (w *xlsReader) record(kind int, data []byte) {
 		at()
 		for cells := data[4:]; len(cells) >= 8; cells = cells[6:] {
 			w.number(rk(cells[2:]), int(binary.LittleEndian.Uint16(cells)))
+			w.column++
 		}
 	case kind == 0x205 && len(rest) >= 2 && rest[1] == 0: // BOOLERR
 		at()

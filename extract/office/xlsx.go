@@ -159,11 +159,13 @@ func (w *xlsxWriter) token(t xml.Token) {
 		switch t.Name.Local {
 		case "row":
 			w.row()
+			w.column = -1
 		case "c":
 			w.kind, w.format = content.Attr(t, "t"), &cellFormat{}
 			if n := content.Atoi(content.Attr(t, "s")); n >= 0 && n < len(w.formats) { // no number: the first
 				w.format = w.formats[n]
 			}
+			w.column = columnOf(content.Attr(t, "r"), w.column+1)
 			w.value.Reset()
 		}
 	case xml.EndElement:
@@ -196,4 +198,20 @@ func (w *xlsxWriter) cell(v string) {
 	case "d": // a date as ISO 8601 writes it
 	}
 	w.put(v, isText)
+}
+
+// columnOf returns the column, from 0, in the name of a cell such as C5; otherwise for other names.
+func columnOf(cell string, otherwise int) int {
+	n := 0
+	for i := range min(len(cell), 4) {
+		c := cell[i]
+		if c < 'A' || c > 'Z' {
+			break
+		}
+		n = 26*n + int(c-'A') + 1
+	}
+	if n == 0 {
+		return otherwise
+	}
+	return n - 1
 }

@@ -3,6 +3,8 @@ package web
 import (
 	"strings"
 
+	"example.com/searchd/extract/content"
+
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 )
@@ -16,29 +18,44 @@ type table struct {
 	past   bool   // behind the rows of its header
 	ths    int    // header cells of the row that is open
 	tds    int    // other cells of it
+	bold   int    // depth of bold text in the cell
+	plain  bool   // the row has text that is not bold
+	grid   *content.Grid
 }
 
-// isData starts the next table and reports whether it holds data.
-func (t *table) isData() bool {
-	*t = table{data: t.data, seen: t.seen}
-	return t.seen <= len(t.data) && t.data[t.seen-1]
+// begin starts the next table.
+func (t *table) begin(out *content.Builder) {
+	*t = table{data: t.data, seen: t.seen, grid: content.NewGrid(out)}
+	t.open = t.seen <= len(t.data) && t.data[t.seen-1]
 }
 
-func (t *table) cell(tag atom.Atom) {
+// cell begins a cell.
+func (w *writer) cell(tag atom.Atom, a *tagAttrs) {
+	t := &w.table
+	if t.bold = 0; t.ths+t.tds == 0 {
+		t.plain = false
+	}
 	if tag == atom.Th {
 		t.ths++
 	} else {
 		t.tds++
 	}
+	if !t.open {
+		w.out.Cell()
+		return
+	}
+	t.grid.Cell(a.columns, a.rows)
 }
 
-// endRow ends the open row. Leading rows of header cells only are the header of their table.
+// endRow ends the open row. Leading rows of header cells only are the header of their table, or a
+// first row that alone is bold.
 func (w *writer) endRow() {
 	t := &w.table
 	if !t.open || t.ths+t.tds == 0 {
 		return
 	}
-	head := (t.tds == 0 || t.inHead) && !t.past
+	t.grid.EndRow()
+	head := (t.tds == 0 || t.inHead || !t.plain && t.tds > 1) && !t.past
 	if head {
 		w.out.EndHead()
 	}

@@ -31,6 +31,7 @@ type writer struct {
 	level   int    // of the heading that is open; 0: none is
 	quotes  int    // depth of blockquote elements
 	lists   int    // depth of lists
+	numbers []int  // of the next item of each of them, 0 if it has none; maxListDepth at most
 	items   int    // depth of their items
 	anchors int    // depth of links
 	page    *page  // where the blocks stand; nil: nobody asks
@@ -82,6 +83,8 @@ type tagAttrs struct {
 	noteRef                                   bool // a reference to a note, without a sup element
 	local                                     bool // a link to a place in the page
 	raised                                    bool // by its style
+	columns, rows                             int  // that a cell spans
+	start                                     int  // number of a list's first item
 }
 
 func readAttrs(z *html.Tokenizer) (a tagAttrs) {
@@ -113,6 +116,12 @@ func readAttrs(z *html.Tokenizer) (a tagAttrs) {
 			a.hidden = string(bytes.ToLower(v)) != "until-found"
 		case "aria-hidden":
 			a.unseen = string(v) == "true"
+		case "colspan":
+			a.columns = content.Atoi(string(v))
+		case "rowspan":
+			a.rows = content.Atoi(string(v))
+		case "start", "value":
+			a.start = content.Atoi(string(v))
 		case "style":
 			a.undisplayed = undisplayed.Match(v)
 			a.raised = raisedStyle.Match(v)
@@ -223,6 +232,7 @@ func (w *writer) text(b []byte) {
 		w.placed(0)
 	default:
 		s := string(b)
+		w.table.plain = w.table.plain || w.table.bold == 0 && content.HasText(s)
 		w.sup.End(w.out, s)
 		if w.ruby {
 			s = withoutEndLines(s)
@@ -330,17 +340,19 @@ func (w *writer) opens(tag atom.Atom, selfClosing bool, a *tagAttrs) {
 		}
 	case atom.Ul, atom.Ol, atom.Menu:
 		w.lists++
+		w.list(tag, a.start)
 	case atom.Li:
 		w.items = max(1, w.lists)
-		if !w.table.open {
-			w.out.Item("- ")
+		if mark := w.mark(a.start); !w.table.open {
+			w.out.Item(mark)
 			w.out.Begin(w.kind())
 		}
 	case atom.Td, atom.Th:
-		w.table.cell(tag)
-		w.out.Cell()
+		w.cell(tag, a)
 	case atom.Table:
-		w.table.open = w.table.isData()
+		w.table.begin(w.out)
+	case atom.B, atom.Strong:
+		w.table.bold++
 	case atom.Thead:
 		w.table.inHead = true
 	case atom.Tr:
@@ -413,6 +425,7 @@ func (w *writer) closes(tag atom.Atom) {
 		w.sup.Open = w.sup.Open && !w.sup.styled
 	case atom.Ul, atom.Ol, atom.Menu:
 		w.lists = max(0, w.lists-1)
+		w.numbers = w.numbers[:min(w.lists, len(w.numbers))]
 		w.items = min(w.items, w.lists)
 	case atom.Table:
 		w.endRow()
@@ -422,6 +435,8 @@ func (w *writer) closes(tag atom.Atom) {
 		w.table.inHead = false
 	case atom.Tr:
 		w.endRow()
+	case atom.B, atom.Strong:
+		w.table.bold = max(0, w.table.bold-1)
 	case atom.Pre:
 		if w.pre = max(0, w.pre-1); w.pre == 0 {
 			w.code = ""

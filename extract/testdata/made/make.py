@@ -103,7 +103,7 @@ def field(d):
 word("headings", chain(lambda d: d.add_heading("Tyres", 0), lambda d: d.add_heading("Winter", 1), lambda d: d.add_paragraph("Soft rubber."), lambda d: d.add_heading("Studs", 2), lambda d: d.add_paragraph("Steel pins.")), "Winter Soft rubber. Studs Steel pins.")
 word("bullets", chain(lambda d: d.add_paragraph("ropes", style="List Bullet"), lambda d: d.add_paragraph("knives", style="List Bullet 2")), "- ropes", "- knives")
 word("numbers", chain(lambda d: d.add_paragraph("first step", style="List Number"), lambda d: d.add_paragraph("second step", style="List Number")), "first step", "second step")
-word("merged", merged, "Both halves | third", "left | right", "!Both halves | Both halves")
+word("merged", merged, "Both halves | third", "left | | right", "!Both halves | Both halves")
 word("nested", nested, "outer", "inner words")
 word("margins", header, "body", "Only the first", "On each page", "Acme Limited")
 word("runs", runs, "unbelievable x2")
