@@ -3,11 +3,16 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 
+	"example.com/searchd/internal/longtest"
+	"example.com/searchd/search"
+	"example.com/searchd/search/settings"
 	"example.com/searchd/store"
 )
 
@@ -29,6 +34,45 @@ func TestReadingIsInterrupted(t *testing.T) {
 		if files, _ := filepath.Glob(filepath.Join(data, "indexes", "*", "keyword", "*")); len(files) > 0 {
 			t.Errorf("%q made an index: %q", args, files)
 		}
+	}
+}
+
+// TestCheckWaitsForIndexes checks folders whose indexes are lost and so large that a server would
+// rebuild them beside its work: check waits until they are complete.
+func TestCheckWaitsForIndexes(t *testing.T) {
+	longtest.Skip(t)
+	data := filepath.Join(t.TempDir(), "data")
+	e, err := search.Open(data, search.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	if _, err := e.CreateCollection(t.Context(), "docs", search.Settings{Embedder: &settings.Embedder{Source: settings.Given, Dimension: 2}}); err != nil {
+		t.Fatal(err)
+	}
+	const documents = 20480 // more than are added before an opening returns
+	for n := 0; n < documents; {
+		batch := make([]search.Document, 2048)
+		for i := range batch {
+			batch[i] = search.Document{ID: strconv.Itoa(n), Fields: fmt.Appendf(nil, `{"text":"w%d","vector":[%d,1]}`, n%7, n)}
+			n++
+		}
+		if _, err := e.Ingest(t.Context(), "docs", batch); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	lost, err := filepath.Glob(filepath.Join(data, "indexes", "*", "keyword"))
+	if err != nil || len(lost) != 1 {
+		t.Fatal(lost, err)
+	}
+	if err := os.RemoveAll(lost[0]); err != nil {
+		t.Fatal(err)
+	}
+	if out, _, err := execute(t, "", "check", "--data", data); err != nil || out != "0 differences\n" {
+		t.Errorf("check: %v, %q", err, out)
 	}
 }
 
