@@ -15,7 +15,7 @@ import (
 // Backup writes a backup of this moment to w and returns its size. Reads and writes continue
 // meanwhile. [embedded.Restore] reads it.
 func (e *Engine) Backup(ctx context.Context, w io.Writer) (int64, error) {
-	if err := e.alone("a backup in one file; export the collections"); err != nil {
+	if err := e.alone("a backup in one file; `searchd migrate --from URL --to DIR` copies all collections to a folder, under writes, too"); err != nil {
 		return 0, err
 	}
 	return e.backend.Backup(ctx, w)

@@ -66,7 +66,7 @@ func (e *Engine) Reembed(ctx context.Context, collection string, o ReembedOption
 	if err != nil {
 		return Task{}, err
 	}
-	if err := e.alone("re-embedding; import the documents into a new collection and let an alias lead to it"); err != nil {
+	if err := e.alone("re-embedding; migrate the collection to a folder, re-embed it there and migrate it back"); err != nil {
 		return Task{}, err
 	}
 	if err := rec.checkCopied(collection); err != nil {

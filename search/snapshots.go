@@ -26,7 +26,7 @@ func (e *Engine) Snapshots(ctx context.Context) ([]Snapshot, error) {
 // CreateSnapshot starts a task that writes a snapshot of this moment. It returns
 // [ErrTooManySnapshots] if MaxSnapshots exist.
 func (e *Engine) CreateSnapshot(ctx context.Context) (Task, error) {
-	if err := e.alone("snapshots; export the collections"); err != nil {
+	if err := e.alone("snapshots; `searchd migrate --from URL --to DIR` copies all collections to a folder"); err != nil {
 		return Task{}, err
 	}
 	if err := errors.Join(ctx.Err(), e.Ready(), e.snapshots.CheckRoom()); err != nil {

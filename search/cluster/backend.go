@@ -229,7 +229,7 @@ func (n *Backend) Changes(ctx context.Context, r backend.ChangesRequest) (out ba
 	if _, err := n.collection(ctx, r.Collection); err != nil {
 		return out, err
 	}
-	return out, fmt.Errorf("%w: a cluster cannot re-embed a collection yet: make a new one with the other model and import the documents into it", errors.ErrUnsupported)
+	return out, fmt.Errorf("%w: a cluster cannot re-embed a collection yet: migrate it to a folder, re-embed it there and migrate it back", errors.ErrUnsupported)
 }
 
 // Stats returns the gauges of this node, and of a collection's replicas, one for each partition.
@@ -295,7 +295,7 @@ func (n *Backend) Check(ctx context.Context, r backend.CheckRequest) (backend.Ch
 
 // Backup is not offered.
 func (n *Backend) Backup(context.Context, io.Writer) (int64, error) {
-	return 0, fmt.Errorf("%w: a cluster has no backup in one file yet: export its collections", errors.ErrUnsupported)
+	return 0, fmt.Errorf("%w: a cluster has no backup in one file: migrate it to a folder", errors.ErrUnsupported)
 }
 
 // NodeStatus is a node as another sees it.

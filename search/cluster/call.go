@@ -112,7 +112,7 @@ func (n *Backend) call(ctx context.Context, node string, c call) (r reply, err e
 	if err != nil {
 		return r, err
 	}
-	msg, err := n.nc.RequestWithContext(ctx, n.prefix+".call."+node, b)
+	msg, err := n.nc.RequestWithContext(ctx, n.subjectOf(node), b)
 	if err != nil {
 		return r, cmpContext(ctx, &remoteError{node, err.Error(), backend.ErrUnavailable})
 	}

@@ -10,6 +10,7 @@ import (
 
 // TestBackend runs the conformance suite on a cluster of one node with several partitions.
 func TestBackend(t *testing.T) {
+	t.Parallel()
 	backendtest.Run(t, func(t *testing.T) backend.Backend {
 		dir, err := os.MkdirTemp("", "cluster")
 		if err != nil {

@@ -32,6 +32,7 @@ func hosted(t *testing.T, nodes ...*Backend) (names []string) {
 // that are not needed any more are removed, and nothing is lost or becomes unavailable.
 func TestDrain(t *testing.T) {
 	longtest.Skip(t)
+	t.Parallel()
 	c := newThree(t)
 	c.start(0, 1, 2)
 	c.create(1)

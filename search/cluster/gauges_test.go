@@ -150,6 +150,7 @@ func TestLogErrors(t *testing.T) {
 // a node has stopped.
 func TestGaugesOfThree(t *testing.T) {
 	longtest.Skip(t)
+	t.Parallel()
 	c := newThree(t)
 	c.start(0, 1, 2)
 	c.create(1)

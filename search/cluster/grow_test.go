@@ -42,6 +42,7 @@ func logsOn(ctx context.Context, b *Backend, nodes ...string) error {
 // one, and takes out one that has died. No document, no revision and no copy of a log is lost.
 func TestGrowth(t *testing.T) {
 	longtest.Skip(t)
+	t.Parallel()
 	c := newThree(t)
 	ctx := t.Context()
 	one, err := Open(ctx, filepath.Join(c.dir, "n0"), Options{Cluster: "test", Node: "another-name", Partitions: 4})

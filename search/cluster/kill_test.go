@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"maps"
@@ -37,16 +38,34 @@ func TestMain(m *testing.M) {
 		runNode(o)
 		return
 	}
+	flag.Parse()
+	if err := flag.Set("test.parallel", "4"); err != nil { // clusters mostly wait: for elections, and for nodes that are gone
+		panic(err)
+	}
 	os.Exit(m.Run())
 }
 
 // nodeCommand asks a node process for something: put (if Revision is the stored one, where that is
-// not nil), get, find, create, status, or lose, which deletes all logs.
+// not nil), get, count (documents with
+// Text), find, create, status, or lose, which deletes all logs.
 type nodeCommand struct {
 	N        int
 	Do       string
 	ID, Text string
 	Revision *uint64
+	Batch    int // of a put or a count: so many documents, ID with a number each
+}
+
+// writes returns what a put writes.
+func (c nodeCommand) writes() (list []backend.Write) {
+	for k := range c.Batch {
+		list = append(list, testWrite(fmt.Sprintf("%s-%d", c.ID, k), c.Text))
+	}
+	if c.Batch == 0 {
+		list = []backend.Write{testWrite(c.ID, c.Text)}
+		list[0].IfRevision = c.Revision
+	}
+	return list
 }
 
 type nodeAnswer struct {
@@ -66,7 +85,10 @@ type nodeOptions struct {
 	Listen string
 	Peers  []string
 
+	Security Security
 	StopCopy string // file that the first node makes that copies documents to a log; it copies no more
+
+	run []string // the command; default: this program
 }
 
 // runNode is the program of a node.
@@ -75,7 +97,7 @@ func runNode(options string) {
 	if err := json.Unmarshal([]byte(options), &given); err != nil {
 		panic(err)
 	}
-	o := Options{Cluster: "test", Node: given.Node, Listen: given.Listen, Peers: given.Peers, Partitions: 4}
+	o := Options{Cluster: "test", Node: given.Node, Listen: given.Listen, Peers: given.Peers, Partitions: 4, Security: given.Security}
 	if given.StopCopy != "" {
 		copied = func(done int) {
 			if done < 10 {
@@ -124,12 +146,24 @@ func perform(b *Backend, c nodeCommand) (a nodeAnswer) {
 	var err error
 	switch c.Do {
 	case "put":
-		w := testWrite(c.ID, c.Text)
-		w.IfRevision = c.Revision
 		var out []backend.Outcome
-		if out, err = b.Apply(ctx, backend.ApplyRequest{Collection: "docs", Writes: []backend.Write{w}}); err == nil {
+		if out, err = b.Apply(ctx, backend.ApplyRequest{Collection: "docs", Writes: c.writes()}); err == nil {
 			a.Status, a.Revision = out[0].Status, out[0].Revision
 		}
+	case "count":
+		var ids []string
+		for _, w := range c.writes() {
+			ids = append(ids, w.ID)
+		}
+		want := testWrite("", c.Text).Fields
+		err = backend.LookupPages(ctx, b, backend.LookupRequest{Collection: "docs", IDs: ids}, func(_ []string, docs []*backend.Document) error {
+			for _, d := range docs {
+				if d != nil && string(d.Fields) == string(want) {
+					a.Total++
+				}
+			}
+			return nil
+		})
 	case "get":
 		var docs []*backend.Document
 		if docs, err = b.Lookup(ctx, backend.LookupRequest{Collection: "docs", IDs: []string{c.ID}}); err == nil && docs[0] != nil {
@@ -169,12 +203,15 @@ type process struct {
 // startProcess starts a node and waits until it is ready.
 func startProcess(t *testing.T, dir string, o nodeOptions) *process {
 	t.Helper()
+	if o.run == nil {
+		o.run = []string{os.Args[0]}
+	}
 	b, err := json.Marshal(o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := &process{wait: map[int]chan nodeAnswer{}, gone: make(chan struct{})}
-	p.cmd = exec.Command(os.Args[0])
+	p.cmd = exec.Command(o.run[0], o.run[1:]...)
 	p.cmd.Env = append(os.Environ(), nodeEnv+"="+string(b), nodeEnv+"_DIR="+dir)
 	p.cmd.Stderr = os.Stderr
 	if p.in, err = p.cmd.StdinPipe(); err != nil {
@@ -233,8 +270,11 @@ func (p *process) do(c nodeCommand) (nodeAnswer, error) {
 		return nodeAnswer{}, errGone
 	}
 	most := 20 * time.Second
-	if c.Do == "create" {
+	switch c.Do {
+	case "create":
 		most = patience
+	case "find":
+		most = time.Second // whoever searches asks another node then
 	}
 	select {
 	case a := <-answer:
@@ -313,6 +353,7 @@ func startProcesses(t *testing.T, dir string, o nodeOptions) (nodes []*process, 
 // work: another one goes on, and nothing is lost.
 func TestRepairerKilled(t *testing.T) {
 	longtest.Skip(t)
+	t.Parallel()
 	dir := t.TempDir()
 	stop := filepath.Join(dir, "stop")
 	nodes, start := startProcesses(t, dir, nodeOptions{Peers: freeAddresses(t, 3), StopCopy: stop})
@@ -370,10 +411,13 @@ func TestRepairerKilled(t *testing.T) {
 
 // TestKills kills nodes at random, and freezes every third for a while, while writers and readers
 // use the others: no acknowledged write is lost, the history of each document is linearizable, and
-// searches miss nothing. CLUSTER_KILLS says how many nodes are hit, and CLUSTER_SEED which.
+// searches miss nothing. CLUSTER_KILLS says how many nodes are hit, CLUSTER_SEED which, and
+// CLUSTER_BATCH how many documents a writer writes at a time. With CLUSTER_REST=1 a fault waits
+// until the node that was hit before serves again.
 func TestKills(t *testing.T) {
 	longtest.Skip(t)
 	kills, seed := number(t, "CLUSTER_KILLS", 3), uint64(number(t, "CLUSTER_SEED", 1))
+	batch, rest := max(1, number(t, "CLUSTER_BATCH", 1)), number(t, "CLUSTER_REST", 0) > 0
 	r := rand.New(rand.NewPCG(seed, 1))
 	dir := t.TempDir()
 	acknowledged, err := os.Create(filepath.Join(dir, "acknowledged")) // outside of the nodes
@@ -431,7 +475,7 @@ func TestKills(t *testing.T) {
 				default:
 				}
 				id := fmt.Sprintf("u%d-%d", u, k)
-				_, err := node(r).do(nodeCommand{Do: "put", ID: id, Text: "common " + id})
+				_, err := node(r).do(nodeCommand{Do: "put", ID: id, Text: "common " + id, Batch: batch})
 				if worked(0, err); err == nil {
 					fmt.Fprintln(acknowledged, id)
 					log.Lock()
@@ -491,7 +535,7 @@ func TestKills(t *testing.T) {
 			default:
 			}
 			log.Lock()
-			least := len(log.added)
+			least := batch * len(log.added)
 			log.Unlock()
 			a, err := node(r).do(nodeCommand{Do: "find"})
 			if worked(1, err); err == nil && a.Total < least {
@@ -501,6 +545,12 @@ func TestKills(t *testing.T) {
 		}
 	})
 	for k := range kills {
+		for at := time.Now(); rest && time.Since(at) < patience; time.Sleep(100 * time.Millisecond) {
+			a, err := nodes[k%3].do(nodeCommand{Do: "status"})
+			if err == nil && !slices.ContainsFunc(a.Cluster.Partitions, func(p PartitionStatus) bool { return p.Leader == "" || len(p.Serving) < 2 }) {
+				break
+			}
+		}
 		time.Sleep(time.Duration(2000+r.IntN(3000)) * time.Millisecond)
 		i := r.IntN(3)
 		if k%3 == 2 {
@@ -515,7 +565,7 @@ func TestKills(t *testing.T) {
 		time.Sleep(time.Duration(r.IntN(9000)) * time.Millisecond)
 		restart(i)
 		log.Lock()
-		t.Logf("kill %d, of node %d: %d documents acknowledged; so far writes failed for up to %s, searches for up to %s", k+1, i, len(log.added), log.failed[0].Round(time.Millisecond), log.failed[1].Round(time.Millisecond))
+		t.Logf("kill %d, of node %d: %d documents acknowledged; so far writes failed for up to %s, searches for up to %s", k+1, i, batch*len(log.added), log.failed[0].Round(time.Millisecond), log.failed[1].Round(time.Millisecond))
 		log.Unlock()
 	}
 	time.Sleep(3 * time.Second)
@@ -529,17 +579,17 @@ func TestKills(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			if a.Total < len(ids) {
-				return fmt.Errorf("node %d finds %d documents, acknowledged were %d", i, a.Total, len(ids))
+			if a.Total < batch*len(ids) {
+				return fmt.Errorf("node %d finds %d documents, acknowledged were %d", i, a.Total, batch*len(ids))
 			}
 		}
 		return nil
 	})
 	for k, id := range ids {
 		until(t, patience, func() error {
-			a, err := nodes[k%3].do(nodeCommand{Do: "get", ID: id})
-			if err == nil && a.Text != "common "+id {
-				t.Fatalf("%s was acknowledged, and is %+v", id, a)
+			a, err := nodes[k%3].do(nodeCommand{Do: "count", ID: id, Text: "common " + id, Batch: batch})
+			if err == nil && a.Total != batch {
+				t.Fatalf("%d documents %s were acknowledged, and there are %d", batch, id, a.Total)
 			}
 			return err
 		})
@@ -552,7 +602,7 @@ func TestKills(t *testing.T) {
 		}
 	}
 	t.Logf("%d kills, %d acknowledged documents, %d operations of shared documents; writes failed for up to %s, searches for up to %s",
-		kills, len(ids), checked, log.failed[0].Round(time.Millisecond), log.failed[1].Round(time.Millisecond))
+		kills, batch*len(ids), checked, log.failed[0].Round(time.Millisecond), log.failed[1].Round(time.Millisecond))
 }
 
 // number returns a number of the environment.

@@ -22,7 +22,7 @@ import (
 const missingTries = 4
 
 // missingWait is the pause between two of them.
-var missingWait = time.Second
+const missingWait = time.Second
 
 // missing makes sure that a log is gone, which it declares lost. It returns errLogLost then, nil
 // where the log was found or the collection is gone, too, and other errors where that is unknown.
@@ -32,7 +32,7 @@ func (n *Backend) missing(ctx context.Context, id string, p int, log logRecord) 
 		if !errors.Is(err, jetstream.ErrStreamNotFound) {
 			return err
 		}
-		pause(ctx, missingWait)
+		pause(ctx, n.o.missingWait)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}

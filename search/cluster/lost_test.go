@@ -79,8 +79,7 @@ func streams(t *testing.T, b *Backend) (names []string) {
 // TestLostLog loses the log of a partition in several ways, while its node serves or is closed: all
 // documents stay, with their revisions, and the log is rebuilt and takes writes.
 func TestLostLog(t *testing.T) {
-	defer func(before time.Duration) { missingWait = before }(missingWait)
-	missingWait = 50 * time.Millisecond
+	t.Parallel()
 	for _, c := range []struct {
 		what   string
 		closed bool   // the node, when the log is lost
@@ -91,7 +90,7 @@ func TestLostLog(t *testing.T) {
 		t.Run(c.what, func(t *testing.T) {
 			ctx, dir := t.Context(), t.TempDir()
 			open := func() *Backend {
-				b, err := Open(ctx, dir, Options{Cluster: "test", Partitions: 1})
+				b, err := Open(ctx, dir, Options{Cluster: "test", Partitions: 1, missingWait: 50 * time.Millisecond})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -181,6 +180,7 @@ func TestLostLog(t *testing.T) {
 // an old backup does that is written to. Which writes are right nobody can tell, so the replica
 // does not serve, and no write is acknowledged.
 func TestDivergedLog(t *testing.T) {
+	t.Parallel()
 	ctx, dir := t.Context(), t.TempDir()
 	open := func() *Backend {
 		b, err := Open(ctx, dir, Options{Cluster: "test", Partitions: 1})
@@ -222,6 +222,7 @@ func TestDivergedLog(t *testing.T) {
 // was acknowledged is lost, and searches miss nothing.
 func TestDeletedStreams(t *testing.T) {
 	longtest.Skip(t)
+	t.Parallel()
 	c := newThree(t)
 	c.start(0, 1, 2)
 	c.create(0)

@@ -27,7 +27,7 @@ const (
 )
 
 // moveTime is how long a node is gone until others take over its partitions.
-var moveTime = 60 * time.Second
+const moveTime = 60 * time.Second
 
 // ping is the question that nodes ask each other, and pong its answer.
 type ping struct {
@@ -117,7 +117,8 @@ func (n *Backend) join(ctx context.Context) error {
 func (n *Backend) answer() error {
 	subs := map[string]nats.MsgHandler{
 		n.prefix + ".ping": n.takePing, n.prefix + ".pong." + n.name: n.takePong, n.prefix + ".call." + n.name: n.takeCall,
-		leaderElected + "*": n.takeElection,
+		n.prefix + ".relay." + n.name + ".*": n.takeRelay,
+		leaderElected + "*":                  n.takeElection,
 	}
 	for subject, take := range subs {
 		if _, err := n.nc.Subscribe(subject, take); err != nil {
@@ -258,7 +259,7 @@ func (n *Backend) watchNodes() {
 		n.members.mu.Lock()
 		silent := time.Since(n.members.peer(name).heard)
 		n.members.mu.Unlock()
-		if !r.Away && silent > moveTime && n.gone(name) {
+		if !r.Away && silent > n.o.moveTime && n.gone(name) {
 			before := false
 			if err := n.changeNode(ctx, name, func(r *nodeRecord) { before, r.Away = r.Away, true }); err == nil && !before {
 				n.alarm(fmt.Sprintf("node %s has not answered for %s: its partitions are taken over by others", name, silent.Round(time.Second)))

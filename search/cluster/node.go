@@ -37,6 +37,8 @@ type Options struct {
 
 	Security Security
 	Embedded embedded.Options
+
+	moveTime, missingWait time.Duration // for tests; default: those of the constants
 }
 
 // The defaults of Options.
@@ -102,6 +104,7 @@ var _ backend.Backend = (*Backend)(nil)
 // catalogue, which needs a majority of the nodes.
 func Open(ctx context.Context, dir string, o Options) (*Backend, error) {
 	o.Partitions, o.Copies = cmp.Or(o.Partitions, defaultPartitions), cmp.Or(o.Copies, defaultCopies)
+	o.moveTime, o.missingWait = cmp.Or(o.moveTime, moveTime), cmp.Or(o.missingWait, missingWait)
 	if err := o.check(); err != nil {
 		return nil, err
 	}
@@ -149,6 +152,7 @@ func (n *Backend) open(ctx context.Context, dir string) (err error) {
 	}
 	n.endGrowth(dir)
 	n.wait.Go(n.keepLogs)
+	n.wait.Go(n.keepLeads)
 	return nil
 }
 

@@ -27,7 +27,7 @@ type three struct {
 	peers []string
 	nodes [3]*Backend
 
-	security Security
+	options Options // of all nodes
 }
 
 // newThree starts three nodes.
@@ -42,6 +42,9 @@ func newThree(t *testing.T) *three {
 	return c
 }
 
+// ports are those that freeAddresses has given to tests, which run side by side.
+var ports sync.Map
+
 // freeAddresses returns addresses on which nobody listens. Their ports are below those that systems
 // give to outgoing connections, so that nobody takes one while its node is stopped.
 func freeAddresses(t *testing.T, n int) (list []string) {
@@ -51,8 +54,10 @@ func freeAddresses(t *testing.T, n int) (list []string) {
 		if err != nil {
 			continue
 		}
-		list = append(list, addr)
 		defer l.Close()
+		if _, given := ports.LoadOrStore(addr, true); !given {
+			list = append(list, addr)
+		}
 	}
 	return list
 }
@@ -69,7 +74,8 @@ func (c *three) start(which ...int) {
 		wait.Go(func() {
 			ctx, cancel := context.WithTimeout(c.t.Context(), patience)
 			defer cancel()
-			o := Options{Cluster: "test", Node: fmt.Sprint("n", i), Listen: c.peers[i], Peers: c.peers, Partitions: 4, Security: c.security}
+			o := c.options
+			o.Cluster, o.Node, o.Listen, o.Peers, o.Partitions = "test", fmt.Sprint("n", i), c.peers[i], c.peers, 4
 			o.Embedded.Alarm = func(text string) { c.t.Logf("%s: node %d: %s", time.Now().Format("05.000"), i, text) }
 			c.nodes[i], errs[i] = Open(ctx, filepath.Join(c.dir, o.Node), o)
 		})
@@ -172,6 +178,7 @@ func settle(t *testing.T, f func() error) time.Duration {
 // again.
 func TestThreeNodes(t *testing.T) {
 	longtest.Skip(t)
+	t.Parallel()
 	c := newThree(t)
 	c.start(0, 1, 2)
 	ctx := t.Context()
@@ -273,9 +280,9 @@ func TestThreeNodes(t *testing.T) {
 // again.
 func TestTakenOver(t *testing.T) {
 	longtest.Skip(t)
-	defer func(before time.Duration) { moveTime = before }(moveTime)
-	moveTime = 6 * time.Second
+	t.Parallel()
 	c := newThree(t)
+	c.options.moveTime = 6 * time.Second
 	c.start(0, 1, 2)
 	ctx := t.Context()
 	c.create(1)

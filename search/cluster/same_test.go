@@ -22,6 +22,7 @@ import (
 // found with the same scores to the last bit, facets count the same, orders and the nearest
 // passages are the same.
 func TestSameAsOne(t *testing.T) {
+	t.Parallel()
 	documents := 1500
 	if testing.Short() {
 		documents = 200
@@ -134,6 +135,7 @@ func TestSameAsOne(t *testing.T) {
 // TestLostCatalogue opens a node whose log folder was replaced by that of another cluster: it
 // refuses, and keeps what it has.
 func TestLostCatalogue(t *testing.T) {
+	t.Parallel()
 	ctx, dir, other := t.Context(), t.TempDir(), t.TempDir()
 	open := func(dir string) (*Backend, error) { return Open(ctx, dir, Options{Cluster: "test", Partitions: 2}) }
 	for _, d := range []string{dir, other} {

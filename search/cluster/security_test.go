@@ -44,9 +44,10 @@ func TestOptions(t *testing.T) {
 // does not get in.
 func TestTLS(t *testing.T) {
 	longtest.Skip(t)
+	t.Parallel()
 	own, foreign := authority(t), authority(t)
 	c := newThree(t)
-	c.security = own
+	c.options.Security = own
 	c.start(0, 1, 2)
 	c.stop(2)
 	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
@@ -64,7 +65,7 @@ func TestTLS(t *testing.T) {
 	})
 }
 
-// authority makes an authority and a certificate of a node on 127.0.0.1.
+// authority makes an authority and a certificate of nodes on 127.0.0.1 and in networks of tests.
 func authority(t *testing.T) Security {
 	t.Helper()
 	dir := t.TempDir()
@@ -85,7 +86,7 @@ func authority(t *testing.T) Security {
 	root, rootKey, nodeKey := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "nodes"}, NotAfter: time.Now().Add(time.Hour),
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}, key(), key()
 	node := &x509.Certificate{SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "node"}, NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}}
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv4(10, 99, 0, 1), net.IPv4(10, 99, 0, 2), net.IPv4(10, 99, 0, 3)}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}}
 	rootDER, err := x509.CreateCertificate(rand.Reader, root, root, &rootKey.PublicKey, rootKey)
 	if err != nil {
 		t.Fatal(err)
