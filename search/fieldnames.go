@@ -109,17 +109,18 @@ func aboutID(name string) string {
 const sampleFields = 50
 
 // someFields returns the names of the fields of the first documents that have values, and of those
-// that are searched, sorted.
-func (e *Engine) someFields(ctx context.Context, collection string, m mapping.Mapping) (values, texts []string, err error) {
+// that are searched, sorted, and the values of these documents.
+func (e *Engine) someFields(ctx context.Context, collection string, m mapping.Mapping) (values, texts []string, documents []map[string]any, err error) {
 	page, err := e.backend.List(ctx, backend.ListRequest{Collection: collection, Limit: sampleFields})
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	for _, doc := range page.Documents {
 		parts, err := m.SplitStored(doc.Fields)
 		if err != nil {
 			continue // it cannot be searched either
 		}
+		documents = append(documents, parts.Values)
 		for name := range parts.Values {
 			values = append(values, name)
 		}
@@ -129,21 +130,23 @@ func (e *Engine) someFields(ctx context.Context, collection string, m mapping.Ma
 	}
 	slices.Sort(values)
 	slices.Sort(texts)
-	return slices.Compact(values), slices.Compact(texts), nil
+	return slices.Compact(values), slices.Compact(texts), documents, nil
 }
 
-// warnings says which fields of the query no document has, unless the index is being filled or the
-// sender may not see all documents.
+// warnings says which fields of the query no document has, and of a query without results what its
+// filter compares with values of another kind, unless the index is being filled or the sender may
+// not see all documents.
 func (s *search) warnings(ctx context.Context) ([]string, error) {
 	if s.plan.Within != nil {
 		return s.notes, nil
 	}
 	none, partial, err := s.engine.lacking(ctx, s.collection, undeclared(s.record.Settings.Fields, s.plan.uses()))
-	if err != nil || partial || len(none) == 0 {
+	unmatched := s.plan.asked != nil && s.total.Value == 0
+	if err != nil || partial || len(none) == 0 && !unmatched {
 		return s.notes, err
 	}
 	out := s.notes
-	values, texts, err := s.engine.someFields(ctx, s.collection, s.record.Settings.Fields)
+	values, texts, documents, err := s.engine.someFields(ctx, s.collection, s.record.Settings.Fields)
 	if err != nil {
 		return nil, err
 	}
@@ -158,6 +161,11 @@ func (s *search) warnings(ctx context.Context) ([]string, error) {
 			note += "; the nearest name is " + fault.Quote(near)
 		}
 		out = append(out, note)
+	}
+	if unmatched {
+		for _, note := range filter.Mismatches(s.plan.asked, documents) {
+			out = append(out, "filter: "+note)
+		}
 	}
 	return out, nil
 }

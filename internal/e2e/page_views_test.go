@@ -126,7 +126,7 @@ func TestPageCompare(t *testing.T) {
 	p.looks(t, "compare")
 	t.Run("the same settings on both sides", func(t *testing.T) {
 		p.js(t, "{ const s = document.querySelector('.settings [data-name=mode]'); s.value = 'semantic'; s.dispatchEvent(new Event('change')); }")
-		p.until(t, "document.querySelector('#view-compare .lead').textContent === 'The same 6 hits in the same order.' && location.search.includes('a=semantic')")
+		p.until(t, "document.querySelector('#view-compare .lead').textContent === 'The same 6 results in the same order.' && location.search.includes('a=semantic')")
 	})
 	t.Run("fusion and weight, in the address", func(t *testing.T) {
 		p.js(t, "{ const s = document.querySelectorAll('.settings')[1].querySelector('[data-name=mode]'); s.value = 'hybrid'; s.dispatchEvent(new Event('change')); }")

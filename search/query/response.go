@@ -21,7 +21,7 @@ type Response struct {
 	TimingsMS map[string]float64 `json:"timings_ms"` // filter, spell, embed (tokenize is a part of it), find (keyword and vector side by side), fill, fuse, match in semantic mode, facets, sort, boost, group, rerank and diversify where asked, fetch, sentences where asked
 	Degraded  bool               `json:"degraded"`   // a retriever or the re-ranking could not run, and the response is without it
 	Reason    string             `json:"degraded_reason,omitempty"`
-	Warnings  []string           `json:"warnings,omitempty"`           // fields of the query that neither the settings nor a document has; boosts by numbers or dates that no document found has; hits that are damaged
+	Warnings  []string           `json:"warnings,omitempty"`           // fields of the query that neither the settings nor a document has; what the filter of a query without results compares with values of another kind; boosts by numbers or dates that no document found has; hits that are damaged
 	Missing   []int              `json:"missing_partitions,omitempty"` // of the collection, which no node serves; their documents are left out
 	Query     *Text              `json:"query,omitempty"`              // how Q was read; absent where it is words alone and none was respelled
 	Rules     []RuleApplied      `json:"rules,omitempty"`              // of the collection that the query matches
