@@ -42,10 +42,10 @@ func queryOf(p *params) (search.Query, error) {
 	for _, name := range p.list("facets") {
 		q.Facets = append(q.Facets, search.Facet{Field: name})
 	}
-	for _, key := range p.list("sort") {
-		k, err := search.ParseSortKey(key)
+	if text, ok := p.text("sort"); ok {
+		var err error
+		q.Sort, err = search.ParseSortKeys(text)
 		p.keep(err)
-		q.Sort = append(q.Sort, k)
 	}
 	if text, ok := p.text("boosts"); ok {
 		p.keep(readBoosts(text, &q))

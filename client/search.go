@@ -132,16 +132,19 @@ type RangeCount struct {
 	Count int `json:"count"`
 }
 
-// SortKey is a field, or _score, and its direction: asc, desc, or the default of the field.
+// SortKey is a field, or _score, and its direction: asc, desc, or the default of the field. With
+// Origin, a list of latitude and longitude, documents come by their distance from it.
 type SortKey struct {
-	Field string `json:"field"`
-	Order string `json:"order,omitempty"`
+	Field  string    `json:"field"`
+	Order  string    `json:"order,omitempty"`
+	Origin []float64 `json:"origin,omitempty"`
 }
 
 // Boost raises documents, with a negative weight lowers them: the score is multiplied with 1 + the
 // sum of Weight times a value from 0 to 1. With Filter that is 1 where the filter passes; with
-// Field and Origin ("now" or a date with a Scale such as "30d", or numbers) it halves with each
-// Scale away from Origin; with Field alone it is x/(x+Scale).
+// Field and Origin ("now" or a date with a Scale such as "30d", a list of latitude and longitude
+// with one such as "5km", or numbers) it halves with each Scale away from Origin; with Field alone
+// it is x/(x+Scale).
 type Boost struct {
 	Filter string  `json:"filter,omitempty"`
 	Field  string  `json:"field,omitempty"`
@@ -183,10 +186,11 @@ type Hit struct {
 	Score      float64             `json:"score"`
 	Document   json.RawMessage     `json:"document"`
 	Passages   []Passage           `json:"passages"`
-	Highlights map[string][]string `json:"highlights"`       // HTML-escaped, the query's words in <mark>…</mark>
-	Group      *HitGroup           `json:"group,omitempty"`  // where hits are grouped
-	Pinned     bool                `json:"pinned,omitempty"` // by a rule of the collection
-	Loose      bool                `json:"loose,omitempty"`  // it has a phrase of the query only in other forms of its words, and ranks below the hits that have these
+	Highlights map[string][]string `json:"highlights"`         // HTML-escaped, the query's words in <mark>…</mark>
+	Group      *HitGroup           `json:"group,omitempty"`    // where hits are grouped
+	Distance   *float64            `json:"distance,omitempty"` // in metres, where the query's sort, boosts or filter have a place
+	Pinned     bool                `json:"pinned,omitempty"`   // by a rule of the collection
+	Loose      bool                `json:"loose,omitempty"`    // it has a phrase of the query only in other forms of its words, and ranks below the hits that have these
 	Explain    *Explain            `json:"explain"`
 }
 

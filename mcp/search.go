@@ -102,15 +102,11 @@ type passage struct {
 
 func (s *Server) search(ctx context.Context, in searchInput) (found, string, error) {
 	var keys []search.SortKey
-	for key := range strings.SplitSeq(in.Sort, ",") {
-		if in.Sort == "" {
-			break
-		}
-		k, err := search.ParseSortKey(strings.TrimSpace(key))
-		if err != nil {
+	if in.Sort != "" {
+		var err error
+		if keys, err = search.ParseSortKeys(in.Sort); err != nil {
 			return found{}, "", err
 		}
-		keys = append(keys, k)
 	}
 	collection, err := s.choose(ctx, in.Collection)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"example.com/searchd/index/filter"
+	"example.com/searchd/index/geo"
 	"example.com/searchd/search/backend"
 	"example.com/searchd/search/fault"
 )
@@ -30,7 +31,8 @@ type boost struct {
 	filter filter.Expr
 	field  string
 	dates  bool
-	value  func(x float64) float64 // of a number, or of a date in microseconds since 1970
+	origin *geo.Point              // of points
+	value  func(x float64) float64 // of a number, a date in microseconds since 1970, or the metres from origin
 }
 
 // boosted is what boosts say of a candidate.
@@ -82,10 +84,25 @@ func (p *plan) checkBoosts(wrong *fault.Fields) {
 		case !utf8.ValidString(b.Field):
 			wrong.Add(at+".field", b.Field, "the name of a field")
 		default:
-			out.dates, out.value = curve(b, at, now, wrong)
+			if place, ok := geo.Read(b.Origin); ok {
+				out.origin, out.value = &place, fading(b, at, wrong)
+				p.measure(b.Field, place)
+			} else {
+				out.dates, out.value = curve(b, at, now, wrong)
+			}
 		}
 		p.boosts = append(p.boosts, out)
 	}
+}
+
+// fading reads the scale of distances.
+func fading(b Boost, at string, wrong *fault.Fields) (value func(metres float64) float64) {
+	text, _ := b.Scale.(string)
+	scale, ok := geo.Length(text)
+	if !ok || scale <= 0 {
+		wrong.Add(at+".scale", b.Scale, "a length above 0 such as 500m, 5km or 3mi, as the origin is a point")
+	}
+	return func(metres float64) float64 { return math.Exp2(-metres / scale) }
 }
 
 // curve reads origin and scale.
@@ -98,7 +115,7 @@ func curve(b Boost, at string, now time.Time, wrong *fault.Fields) (dates bool, 
 	default:
 		v, ok := single(b.Origin, filter.Number, filter.Date)
 		if !ok {
-			wrong.Add(at+".origin", b.Origin, "now, a date as RFC 3339 or YYYY-MM-DD, or a number")
+			wrong.Add(at+".origin", b.Origin, "now, a date as RFC 3339 or YYYY-MM-DD, a number, or "+pointForm)
 			return false, nil
 		}
 		if origin = v.Num; v.Kind == filter.Date {
@@ -184,9 +201,12 @@ func (s *search) weigh(ctx context.Context, cs []candidate) error {
 	}
 	ask := backend.FetchRequest{Collection: s.collection, Refs: refs}
 	for _, b := range boosts {
-		if b.filter != nil {
+		switch {
+		case b.filter != nil:
 			ask.Passing = append(ask.Passing, b.filter)
-		} else {
+		case b.origin != nil:
+			ask.Points = append(ask.Points, b.field)
+		default:
 			ask.Numbers = append(ask.Numbers, backend.NumberField{Field: b.field, Dates: b.dates})
 		}
 	}
@@ -204,8 +224,15 @@ func (s *search) weigh(ctx context.Context, cs []candidate) error {
 			have.Passing = have.Passing[1:]
 			continue
 		}
-		numbers := have.Numbers[0]
-		have.Numbers = have.Numbers[1:]
+		var numbers []backend.Number
+		if b.origin != nil {
+			for _, p := range have.Points[0] {
+				numbers = append(numbers, backend.Number{Index: p.Index, Value: b.origin.Distance(p.At.Point())})
+			}
+			have.Points = have.Points[1:]
+		} else {
+			numbers, have.Numbers = have.Numbers[0], have.Numbers[1:]
+		}
 		for _, n := range numbers {
 			v := &weighed[n.Index].values[k]
 			*v = max(*v, b.value(n.Value))
@@ -230,14 +257,17 @@ func (s *search) weigh(ctx context.Context, cs []candidate) error {
 	return nil
 }
 
-// otherKind returns the warning for a boost by numbers, or by dates, where documents have none of
-// these in its field, but other values; "" where they have no values.
+// otherKind returns the warning for a boost by numbers, dates or points where documents have none
+// of these in its field, but other values; "" where they have no values.
 func (s *search) otherKind(ctx context.Context, b boost, refs []backend.Ref) (string, error) {
 	others, err := s.engine.backend.Fetch(ctx, backend.FetchRequest{Collection: s.collection, Refs: refs, Passing: []filter.Expr{filter.Exists{Field: b.field}}})
 	if err != nil || !slices.Contains(others.Passing[0], true) {
 		return "", err
 	}
 	kind := map[bool]string{true: "date", false: "number"}[b.dates]
+	if b.origin != nil {
+		kind = "point"
+	}
 	return fmt.Sprintf("boosts: no document found has a %s in %s, but other values", kind, fault.Quote(b.field)), nil
 }
 

@@ -309,7 +309,7 @@ func TestBoostErrors(t *testing.T) {
 		{search.Boost{Field: "a", Origin: "now", Scale: "36526d", Weight: 1}, `boosts[1].scale: got "36526d"`},
 		{search.Boost{Field: "a", Origin: "2024-01-01", Weight: 1}, `boosts[1].scale: got "none"`},
 		{search.Boost{Field: "a", Origin: 3, Scale: "3d", Weight: 1}, `boosts[1].scale: got "3d", allowed: a number above 0, as the origin is a number`},
-		{search.Boost{Field: "a", Origin: "today", Scale: "3d", Weight: 1}, `boosts[1].origin: got "today", allowed: now, a date as RFC 3339 or YYYY-MM-DD, or a number`},
+		{search.Boost{Field: "a", Origin: "today", Scale: "3d", Weight: 1}, `boosts[1].origin: got "today", allowed: now, a date as RFC 3339 or YYYY-MM-DD, a number, or a point`},
 		{search.Boost{Field: "a", Origin: true, Scale: "3d", Weight: 1}, `boosts[1].origin: got true`},
 		{search.Boost{Field: "a", Origin: []any{3.0}, Scale: 3, Weight: 1}, `boosts[1].origin: got [3]`},
 		{search.Boost{Field: "a\xff", Scale: 3, Weight: 1}, `boosts[1].field: got`},

@@ -149,11 +149,11 @@ func TestFacetForms(t *testing.T) {
 func TestSort(t *testing.T) {
 	e := shelf(t)
 	key := func(s string) search.SortKey {
-		k, err := search.ParseSortKey(s)
+		keys, err := search.ParseSortKeys(s)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return k
+		return keys[0]
 	}
 	for _, tc := range []struct {
 		name string

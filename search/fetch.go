@@ -29,6 +29,7 @@ func (s *search) fetch(ctx context.Context) error {
 	s.terms = make(map[backend.Ref][]backend.TermScore, len(refs))
 	page := s.page
 	return backend.FetchPages(ctx, s.engine.backend, s.shown(refs), func(refs []backend.Ref, have backend.FetchResponse) error {
+		distances := s.plan.distances(len(refs), have.Points)
 		for i, d := range have.Documents {
 			if d == nil || !s.maySee(d) {
 				continue
@@ -44,6 +45,7 @@ func (s *search) fetch(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
+			h.Distance = distances[i]
 			s.hits = append(s.hits, h)
 			if page[i].weak {
 				s.weakHits++
@@ -58,6 +60,9 @@ func (s *search) fetch(ctx context.Context) error {
 // explanation or the choice among passages takes them.
 func (s *search) shown(refs []backend.Ref) backend.FetchRequest {
 	r := backend.FetchRequest{Collection: s.collection, Refs: refs, Vector: s.vector}
+	if s.plan.origin != nil {
+		r.Points = []string{s.plan.origin.field}
+	}
 	switch {
 	case s.plan.Explain && s.plan.Mode != Semantic:
 		r.Words, r.Terms = &s.plan.words, backend.AllTerms

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -167,13 +168,21 @@ func TestDeletionRefusesUnknownFields(t *testing.T) {
 
 func TestSortKeysWithColons(t *testing.T) {
 	for text, want := range map[string]search.SortKey{"year": {Field: "year"}, "year:asc": {Field: "year", Order: "asc"}, "a:b:desc": {Field: "a:b", Order: "desc"}, "_score": {Field: "_score"}} {
-		if k, err := search.ParseSortKey(text); err != nil || k != want {
+		if k, err := search.ParseSortKeys(text); err != nil || len(k) != 1 || k[0] != want {
 			t.Errorf("%s: %+v, %v, want %+v", text, k, err, want)
+		}
+	}
+	for text, want := range map[string]string{
+		"year:desc, _score": "[{year desc <nil>} {_score  <nil>}]", "": "[{  <nil>}]", "a,,b": "[{a  <nil>} {  <nil>} {b  <nil>}]", "f(x": "[{f(x  <nil>}]", "f(x,y)": "[{f(x,y)  <nil>}]",
+		"at(48.9,2.34)": "[{at  [48.9 2.34]}]", "n,at( -1.5 , 200 ):desc,_score": "[{n  <nil>} {at desc [-1.5 200]} {_score  <nil>}]",
+	} {
+		if k, err := search.ParseSortKeys(text); err != nil || fmt.Sprint(k) != want {
+			t.Errorf("%q: %v, %v, want %s", text, k, err, want)
 		}
 	}
 	var k search.SortKey
 	for _, text := range []string{"price:dsc", "price:", "at:noon", ":", "a:DESC"} {
-		if k, err := search.ParseSortKey(text); !errors.Is(err, search.ErrInvalid) || !strings.Contains(err.Error(), text) {
+		if k, err := search.ParseSortKeys(text); !errors.Is(err, search.ErrInvalid) || !strings.Contains(err.Error(), text) {
 			t.Errorf("%s: %+v, %v, want ErrInvalid", text, k, err)
 		}
 		if err := json.Unmarshal([]byte(`"`+text+`"`), &k); !errors.Is(err, search.ErrInvalid) {

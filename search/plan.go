@@ -31,6 +31,7 @@ type plan struct {
 	facets    []backend.Facet
 	sort      []backend.SortKey
 	boosts    []boost
+	origin    *origin  // nil: no distances are shown
 	cutoff    *float64 // nil: none, or autoCut
 	autoCut   bool
 	wrong     fault.Fields // of what was asked
@@ -66,6 +67,7 @@ func newPlan(q Query, canRerank, given bool) *plan {
 		}
 		p.asked = filter.WithID(e)
 	}
+	p.measureFilter()
 	p.filter = p.asked
 	if q.Within != nil {
 		p.Within = filter.WithID(q.Within)

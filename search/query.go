@@ -86,5 +86,5 @@ const (
 	ReasonRerank        = query.ReasonRerank
 )
 
-// ParseSortKey parses field, field:asc or field:desc.
-func ParseSortKey(s string) (SortKey, error) { return query.ParseSortKey(s) }
+// ParseSortKeys parses keys such as year:desc,_score or location(48.9, 2.34).
+func ParseSortKeys(s string) ([]SortKey, error) { return query.ParseSortKeys(s) }

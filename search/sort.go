@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"unicode/utf8"
 
+	"example.com/searchd/index/geo"
 	"example.com/searchd/search/backend"
 	"example.com/searchd/search/fault"
 	"example.com/searchd/search/fusion"
@@ -35,6 +36,14 @@ func (p *plan) checkSort(wrong *fault.Fields) {
 		key := backend.SortKey{Field: k.Field, Desc: k.Order == "desc"}
 		if k.Field == scoreField {
 			key = backend.SortKey{Desc: k.Order != "asc"}
+		}
+		if k.Origin != nil {
+			origin, ok := geo.Read(k.Origin)
+			if !ok || k.Field == scoreField {
+				wrong.Add(at+"origin", k.Origin, pointForm)
+			}
+			key.Origin = &origin
+			p.measure(k.Field, origin)
 		}
 		switch k.Order {
 		case "", "asc", "desc":

@@ -193,12 +193,17 @@ func (p *filterParser) not(depth int) string {
 }
 
 // unsupported are the conditions that the engine cannot answer.
-var unsupported = []string{"CONTAINS", "STARTS", "_geoRadius", "_geoBoundingBox", "_geoPolygon", "VECTOR_FILTER"}
+var unsupported = []string{"CONTAINS", "STARTS", "VECTOR_FILTER"}
 
 func (p *filterParser) condition() string {
 	for _, word := range unsupported {
 		if p.is(word) {
 			return p.fail("a filter without " + word + ", which this server does not have")
+		}
+	}
+	for _, area := range []func() (string, bool){p.radius, p.boundingBox, p.polygon} {
+		if e, ok := area(); ok {
+			return e
 		}
 	}
 	if p.word == "" || !p.quoted && strings.ContainsAny(p.word, "()[],=<>!") {

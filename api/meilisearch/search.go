@@ -124,7 +124,7 @@ func SearchParams(v url.Values) (q Query, err error) {
 		AttributesToRetrieve: list("attributesToRetrieve"), AttributesToCrop: list("attributesToCrop"), CropLength: integer("cropLength"), CropMarker: text("cropMarker"),
 		AttributesToHighlight: list("attributesToHighlight"), HighlightPreTag: text("highlightPreTag"), HighlightPostTag: text("highlightPostTag"),
 		ShowMatchesPosition: flag("showMatchesPosition"), ShowRankingScore: flag("showRankingScore"), ShowRankingScoreDetails: flag("showRankingScoreDetails"),
-		RankingScoreThreshold: decimal("rankingScoreThreshold"), Filter: filterParam(v), Sort: list("sort"), Distinct: text("distinct"), Facets: list("facets"),
+		RankingScoreThreshold: decimal("rankingScoreThreshold"), Filter: filterParam(v), Sort: sortParam(v), Distinct: text("distinct"), Facets: list("facets"),
 		MatchingStrategy: v.Get("matchingStrategy"), AttributesToSearchOn: list("attributesToSearchOn"), Locales: list("locales")}
 	for i, text := range list("vector") {
 		x, e := strconv.ParseFloat(text, 32)
@@ -328,10 +328,15 @@ func (x *index) facets(asked []string) []string {
 func sortKeys(list []string) (keys []search.SortKey, err error) {
 	for _, text := range list {
 		i := strings.LastIndexByte(text, ':')
-		if i < 0 || text[i+1:] != "asc" && text[i+1:] != "desc" || strings.HasPrefix(text, "_geoPoint") {
-			return nil, bad("invalid_search_sort", "sort: got %.80q, allowed: the name of an attribute with :asc or :desc", text)
+		if i < 0 || text[i+1:] != "asc" && text[i+1:] != "desc" {
+			return nil, bad("invalid_search_sort", "sort: got %.80q, allowed: the name of an attribute, or _geoPoint(latitude, longitude), with :asc or :desc", text)
 		}
-		keys = append(keys, search.SortKey{Field: text[:i], Order: text[i+1:]})
+		key := search.SortKey{Field: text[:i]}
+		if place, ok := geoKey(text[:i]); ok {
+			key = place
+		}
+		key.Order = text[i+1:]
+		keys = append(keys, key)
 	}
 	return keys, nil
 }
@@ -435,6 +440,9 @@ func (x *index) hit(m Query, show shown, h search.Hit, mode search.Mode) (json.R
 			return nil, err
 		}
 		set("_matchesPosition", positions)
+	}
+	if h.Distance != nil && len(m.Sort) > 0 {
+		set("_geoDistance", int(math.Round(*h.Distance)))
 	}
 	score := h.Score
 	if mode == search.Keyword { // BM25, which has no upper limit

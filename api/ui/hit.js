@@ -72,7 +72,7 @@ export class Card {
     this.text = el('div', { class: 'panel text', hidden: !this.openText });
     this.why = el('div', { class: 'panel why', hidden: !this.openWhy });
     const chips = this.chips();
-    this.article.replaceChildren(...[this.head(), this.snippet(), ...this.asides(), el('div', { class: 'meta' }, this.crumb(), chips, this.foot()), this.text, this.why].filter(Boolean));
+    this.article.replaceChildren(...[this.head(), this.snippet(), ...this.asides(), el('div', { class: 'meta' }, this.distance(), this.crumb(), chips, this.foot()), this.text, this.why].filter(Boolean));
     if (!this.article.parentNode) this.root.replaceChildren(this.article);
     this.fill();
     if (focused) this.root.querySelector(`[data-role="${focused}"]`)?.focus({ preventScroll: true });
@@ -100,6 +100,13 @@ export class Card {
     const { trail = [], page, header } = this.hit.passages?.[0] ?? {};
     const parts = [...trail.filter((t) => t !== this.title.text), page && `page ${page}`, header].filter(Boolean);
     return parts.length ? el('span', { class: 'crumb', title: parts.join(' › ') }, parts.join(' › ')) : null;
+  }
+
+  /** How far away the document is, where the search has a place. */
+  distance() {
+    const d = this.hit.distance;
+    if (d === undefined) return null;
+    return el('span', { class: 'crumb' }, d < 1000 ? `${Math.round(d)} m away` : `${(d / 1000).toFixed(d < 100000 ? 1 : 0)} km away`);
   }
 
   snippet() {

@@ -176,6 +176,11 @@ func printHit(w io.Writer, n int, h search.Hit, score string, st styles) {
 	if score != "" {
 		fmt.Fprintf(w, "  %s%s%s", st.dim, score, st.plain)
 	}
+	if d := h.Distance; d != nil && *d < 1000 {
+		fmt.Fprintf(w, "  %s%.0f m away%s", st.dim, *d, st.plain)
+	} else if d != nil {
+		fmt.Fprintf(w, "  %s%.1f km away%s", st.dim, *d/1000, st.plain)
+	}
 	fmt.Fprintln(w)
 	if id := oneLine(h.ID); id != title {
 		fmt.Fprintf(w, "    %s%s%s\n", st.dim, id, st.plain)

@@ -94,7 +94,7 @@ func (f *queryFlags) add(cmd *cobra.Command) {
 	settings.Choices(cmd, "spelling", "corrected", "exact")
 	cmd.Flags().StringVar(&f.fields, "fields", "", "text fields of keyword search, e.g. title^3,body (default: all)")
 	cmd.Flags().StringVar(&f.facets, "facets", "", "fields whose values are counted, e.g. lang,year")
-	cmd.Flags().StringVar(&f.sort, "sort", "", "sort by fields instead of by score, e.g. year:desc,_score")
+	cmd.Flags().StringVar(&f.sort, "sort", "", "sort by fields instead of by score, e.g. year:desc,_score or location(48.9,2.34) for the nearest first")
 	cmd.Flags().StringArrayVar(&f.boosts, "boost", nil, `raises or lowers hits, as JSON: '{"field": "published", "origin": "now", "scale": "30d", "weight": 0.5}'; can be given again`)
 	cmd.Flags().StringVar(&f.cutoff, "cutoff", "auto", "auto, none, or the score below which results are less relevant: not counted, listed after the others")
 	settings.Choices(cmd, "cutoff", "auto", "none")
@@ -126,12 +126,11 @@ func (f *queryFlags) query(cmd *cobra.Command, text string) (search.Query, error
 	for _, name := range list(f.facets) {
 		q.Facets = append(q.Facets, search.Facet{Field: name})
 	}
-	for _, key := range list(f.sort) {
-		k, err := search.ParseSortKey(key)
-		if err != nil {
+	if f.sort != "" {
+		var err error
+		if q.Sort, err = search.ParseSortKeys(f.sort); err != nil {
 			return q, err
 		}
-		q.Sort = append(q.Sort, k)
 	}
 	if f.vector != "" {
 		if err := readVector(cmd, f.vector, &q); err != nil {

@@ -25,6 +25,21 @@ func (e Within) Match(values map[string]any) bool {
 
 func (e Within) String() string { return fieldName(e.Field) + " WITHIN " + e.Area.String() }
 
+// Center returns the field and the center of the circles in e where they are all of the same; ok is
+// false where there are none.
+func Center(e Expr) (field string, at geo.Point, ok bool) {
+	several := false
+	each(e, func(e Expr) {
+		w, _ := e.(Within)
+		c, circle := w.Area.(geo.Circle)
+		if circle {
+			several = several || ok && (w.Field != field || c.Center != at)
+			field, at, ok = w.Field, c.Center, true
+		}
+	})
+	return field, at, ok && !several
+}
+
 // Code returns the position that v is, of kind Point.
 func (v Value) Code() geo.Code { return geo.Code(v.Time) }
 

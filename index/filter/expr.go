@@ -265,19 +265,8 @@ func Fields(e Expr) []string {
 			names = append(names, name)
 		}
 	}
-	var walk func(Expr)
-	walk = func(e Expr) {
+	each(e, func(e Expr) {
 		switch e := e.(type) {
-		case And:
-			for _, x := range e {
-				walk(x)
-			}
-		case Or:
-			for _, x := range e {
-				walk(x)
-			}
-		case Not:
-			walk(e.Expr)
 		case Compare:
 			add(e.Field)
 		case In:
@@ -287,7 +276,23 @@ func Fields(e Expr) []string {
 		case Within:
 			add(e.Field)
 		}
-	}
-	walk(e)
+	})
 	return names
+}
+
+// each calls f with e and the expressions in it.
+func each(e Expr, f func(Expr)) {
+	f(e)
+	switch e := e.(type) {
+	case And:
+		for _, x := range e {
+			each(x, f)
+		}
+	case Or:
+		for _, x := range e {
+			each(x, f)
+		}
+	case Not:
+		each(e.Expr, f)
+	}
 }

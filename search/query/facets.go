@@ -99,17 +99,18 @@ func PlainValue(v filter.Value) any {
 //  1. With Filter 1 where it passes, else 0.
 //  2. With Field and Origin 1 at the origin, and half as much with each Scale away from it on
 //     either side: 0.5^(|x - origin|/scale). The field holds dates, where Origin is "now" or a date
-//     and Scale a span such as "12h", "30d" or "2w"; or numbers, where both are numbers.
+//     and Scale a span such as "12h", "30d" or "2w"; or points, where Origin is one and Scale a
+//     length such as "500m", "5km" or "3mi"; or numbers, where both are numbers.
 //  3. With Field and no Origin it rises with the number: x/(x + scale) where x is above 0, else 0.
 //     At Scale it is one half.
 //
-// A document without a number, or without a date, has 0; of several the best counts. "now" is the
+// A document without a number, a date or a point has 0; of several the best counts. "now" is the
 // same instant for all of an answer.
 type Boost struct {
 	Filter string  `json:"filter,omitempty"`
 	Field  string  `json:"field,omitempty"`
-	Origin any     `json:"origin,omitempty"` // "now", a date as RFC 3339 or YYYY-MM-DD, or a number: float64, int or json.Number
-	Scale  any     `json:"scale,omitempty"`  // above 0: a number as in Origin, or with dates a string of hours, days or weeks
+	Origin any     `json:"origin,omitempty"` // "now", a date as RFC 3339 or YYYY-MM-DD, a point as in a SortKey, or a number: float64, int or json.Number
+	Scale  any     `json:"scale,omitempty"`  // above 0: a number as in Origin, with dates a string of hours, days or weeks, with points one of m, km or mi
 	Weight float64 `json:"weight"`           // -1 to 10, not 0
 }
 

@@ -196,9 +196,13 @@ func (f Fields) Weights() ([]backend.FieldWeight, error) {
 // direction; documents without a value are last. A document with several values counts by its
 // smallest, descending by its largest. Documents with equal keys come in the order of their first
 // arrival.
+//
+// With an Origin, a point as [geo.Read] takes it, documents come by the distance of their points in
+// the field from it, also as a string: "location(48.9, 2.34)". Those without a point are last.
 type SortKey struct {
-	Field string `json:"field"`
-	Order string `json:"order,omitempty"` // asc, desc
+	Field  string `json:"field"`
+	Order  string `json:"order,omitempty"` // asc, desc
+	Origin any    `json:"origin,omitempty"`
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -216,23 +220,55 @@ func (k *SortKey) UnmarshalJSON(b []byte) error {
 	dec := json.NewDecoder(bytes.NewReader(b))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode((*plain)(k)); err != nil {
-		return fault.Field("sort", string(b), `"year:desc", or {"field": "year", "order": "desc"}`)
+		return fault.Field("sort", string(b), `"year:desc", {"field": "year", "order": "desc"}, or {"field": "location", "origin": [48.9, 2.34]}`)
 	}
 	return nil
 }
 
-// ParseSortKey reads field, field:asc or field:desc. Its error, for what else has a colon, is a
-// [FieldError].
+// ParseSortKeys reads keys as [ParseSortKey] does, with commas between them.
+func ParseSortKeys(s string) (keys []SortKey, err error) {
+	depth, from := 0, 0
+	for i := 0; i <= len(s); i++ {
+		switch {
+		case i < len(s) && s[i] == '(':
+			depth++
+		case i < len(s) && s[i] == ')':
+			depth--
+		case i == len(s) || s[i] == ',' && depth <= 0:
+			k, err := ParseSortKey(strings.TrimSpace(s[from:i]))
+			if err != nil {
+				return nil, err
+			}
+			keys, from = append(keys, k), i+1
+		}
+	}
+	return keys, nil
+}
+
+// ParseSortKey reads field, field:asc or field:desc, where field may be followed by an origin, as
+// in location(48.9, 2.34). Its error, for what else has a colon, is a [FieldError].
 func ParseSortKey(s string) (SortKey, error) {
 	i := strings.LastIndexByte(s, ':')
 	if i < 0 {
-		return SortKey{Field: s}, nil
+		return fromOrigin(SortKey{Field: s}), nil
 	}
 	switch order := s[i+1:]; order {
 	case "asc", "desc":
-		return SortKey{s[:i], order}, nil
+		return fromOrigin(SortKey{Field: s[:i], Order: order}), nil
 	}
 	return SortKey{}, fault.Field("sort", s, `field, field:asc or field:desc; a field whose name has a colon as an object, {"field": "a:b"}`)
+}
+
+// fromOrigin moves two numbers in parentheses from the end of the field to the origin.
+func fromOrigin(k SortKey) SortKey {
+	field, rest, ok := strings.Cut(k.Field, "(")
+	lat, lon, two := strings.Cut(strings.TrimSuffix(rest, ")"), ",")
+	a, errLat := strconv.ParseFloat(strings.TrimSpace(lat), 64)
+	b, errLon := strconv.ParseFloat(strings.TrimSpace(lon), 64)
+	if ok && two && strings.HasSuffix(rest, ")") && errLat == nil && errLon == nil {
+		k.Field, k.Origin = field, []float64{a, b}
+	}
+	return k
 }
 
 // Similar asks for documents that are like others. The zero value of each field but IDs,

@@ -50,6 +50,7 @@ type Hit struct {
 	Passages   []PassageHit        `json:"passages"`
 	Highlights map[string][]string `json:"highlights,omitempty"` // HTML-escaped snippets, the query's words in <mark>…</mark>
 	Group      *HitGroup           `json:"group,omitempty"`      // where hits are grouped
+	Distance   *float64            `json:"distance,omitempty"`   // in metres, of its nearest point from the origin of the query's sort or boost, or from the center of its filter
 	Pinned     bool                `json:"pinned,omitempty"`     // by a rule of the collection; its score is 0 where the query does not find it
 	Loose      bool                `json:"loose,omitempty"`      // it has a phrase of the query only in other forms of its words, and ranks below the hits that have these
 	Explain    *Explain            `json:"explain,omitempty"`
