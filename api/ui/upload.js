@@ -63,6 +63,8 @@ async function walk(entry, found, inside) {
 const shownErrors = 20;
 const many = [media.ndjson, media.json, media.csv, media.tsv, media.enex, media.vcf, media.ics]; // of which each line is a document, or a part of several lines; of a mailbox each message
 
+const inLines = [media.ndjson, media.csv, media.tsv]; // whose answers name lines
+
 const textInFile = [media.docx, media.eml, media.ipynb, media.epub, media.rtf, media.odt, media.ods, media.odp, media.pptx, media.xlsx]; // which may be longer than their text
 
 let limits; // of the server, asked for once
@@ -79,6 +81,16 @@ async function contentOf(file) {
   if (gzipped.test(file.name)) return new Response(file.stream().pipeThrough(new DecompressionStream('gzip'))).blob();
   await file.slice(0, 1).arrayBuffer();
   return file;
+}
+
+/** How many lines a file has. */
+async function linesOf(file) {
+  const reader = file.stream().getReader();
+  for (let n = 1; ;) {
+    const { value, done } = await reader.read();
+    if (done) return n;
+    for (const b of value) if (b === 10) n++;
+  }
 }
 
 /** The name of a file, of one too long its end. */
@@ -109,6 +121,7 @@ export class Upload {
 
   begin() {
     this.stage = 'waiting'; // then sending, then done or failed
+    this.lines = 0; // of a file whose documents are lines, once they are counted
     this.counts = {};
     this.warnings = 0;
     this.refused = false; // as a whole
@@ -142,9 +155,11 @@ export class Upload {
       return;
     }
     this.state.textContent = 'sending';
+    const lined = inLines.includes(form.type) && !form.whole;
+    if (lined) linesOf(file).then((n) => { this.lines = n; }, () => {});
     try {
       const body = form.whole ? JSON.stringify(JSON.parse(await file.text())) : file;
-      await api.importFile(collection, form, body, (share) => { this.bar.value = 0.9 * share; this.onchange(); }, (line) => this.take(line));
+      await api.importFile(collection, form, body, (share) => { if (!lined) this.bar.value = 0.9 * share; this.onchange(); }, (line) => this.take(line));
       this.bar.value = 1;
       this.done();
     } catch (err) {
@@ -154,6 +169,7 @@ export class Upload {
 
   take(answer) {
     if (answer.looks_like) this.looks = answer.looks_like;
+    if (this.lines && answer.line) this.bar.value = Math.min(1, answer.line / this.lines); // what is sent may wait in buffers
     this.counts[answer.status] = (this.counts[answer.status] || 0) + 1;
     if (answer.warning && ++this.warnings <= shownErrors) this.remark(`${this.many ? `line ${answer.line}: ` : ''}${answer.warning}`);
     if (answer.status === 'error' && this.counts.error <= shownErrors) this.errors.append(el('li', null, `${this.many ? `line ${answer.line}${answer.id ? ` (${answer.id})` : ''}: ` : ''}${answer.error?.detail ?? answer.error?.code}`));

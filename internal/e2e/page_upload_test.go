@@ -80,6 +80,9 @@ func TestPageDrop(t *testing.T) {
 	if said := eval[[]string](t, p, "window.said"); !slices.ContainsFunc(said, func(s string) bool { return strings.HasSuffix(s, " created …") && s != "500 created …" }) || said[len(said)-1] != "500 created" {
 		t.Errorf("the row says %q", slices.Compact(said))
 	}
+	if ahead := eval[[]string](t, p, "window.said.filter((s, i) => s.endsWith(' created …') && Math.abs(window.bars[i] - parseInt(s) / 500) > 0.01)"); len(ahead) > 0 {
+		t.Errorf("the bar is not where the server is: %q", ahead)
+	}
 	bars := slices.Compact(eval[[]float64](t, p, "window.bars"))
 	if !slices.IsSorted(bars) || bars[0] != 0 || bars[len(bars)-1] != 1 || len(bars) < 3 {
 		t.Errorf("the bar goes through %v", bars)
