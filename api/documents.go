@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"example.com/searchd/extract"
 	"example.com/searchd/search"
 	"example.com/searchd/search/given"
 	"example.com/searchd/search/passage"
@@ -54,7 +55,9 @@ func (s *Server) answerItem(line int, res search.ItemResult) itemAnswer {
 func (s *Server) answerWrite(line int, doc search.Document, res search.ItemResult) itemAnswer {
 	a := s.answerItem(line, res)
 	if a.Error == nil {
-		a.Warning = joined(listWarning(doc), a.Warning)
+		if a.Warning = joined(listWarning(doc), a.Warning); line == 0 {
+			a.Warning = joined(extract.DateWarning(doc.Fields), a.Warning)
+		}
 	}
 	return a
 }

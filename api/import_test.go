@@ -374,6 +374,24 @@ func TestListTakenForADocument(t *testing.T) {
 	}
 }
 
+// TestDatesThatAreNone: a text in a field for dates that filters do not read as one is reported.
+func TestDatesThatAreNone(t *testing.T) {
+	f := newFixture(t, Options{})
+	const docs = "/v1/collections/docs/documents"
+	for _, tc := range []struct{ method, path, body, field string }{
+		{"PUT", "/d1", `{"text":"x","created":"soon"}`, "created"}, {"PATCH", "/d1", `{"created":"2024-02-30"}`, "created"},
+		{"PUT", "/d2", `{"text":"x","publishDate":"15.03.2024"}`, "publishDate"}, {"POST", "", `{"id":"d3","text":"x","due_at":"March"}`, "due_at"},
+		{"POST", "", `[{"id":"d4","text":"x","date":"2024-13-01T00:00:00"}]`, "date"}, {"PUT", "/d5", `{"text":"x","timestamp":"1710513000"}`, "timestamp"},
+		{"PUT", "/d1", `{"text":"x","created":"2024-01-01 00:00:00"}`, ""}, {"PATCH", "/d1", `{"created":"2024-01-01T00:00:00+0100"}`, ""},
+		{"PUT", "/d6", `{"text":"soon","update":"soon","dates":"soon","created":["soon"],"date":""}`, ""},
+	} {
+		got := f.do(tc.method, docs+tc.path, tc.body).Body.String()
+		if want := fmt.Sprintf(`"warning":"field \"%s\": \"`, tc.field); strings.Contains(got, "warning") != (tc.field != "") || tc.field != "" && !strings.Contains(got, want) {
+			t.Errorf("%s %s: %s, want a warning of the field %q", tc.method, tc.body, got, tc.field)
+		}
+	}
+}
+
 // What is encoded may take longer than other writes: a slow checkpoint, a large document or many
 // searches are no reason to throw the work away.
 func TestWritesThatEncodeForLong(t *testing.T) {

@@ -1,6 +1,7 @@
 package extract
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"regexp"
@@ -10,12 +11,29 @@ import (
 )
 
 // dateName matches the names of fields that hold dates.
-var dateName = regexp.MustCompile(`(?i)(^|[ _-])(date|datum|timestamp)$|[a-z]Date$|^(created|modified|updated|published|deleted|expires?|due)([ _-]?(at|on|date|time))?$`)
+var dateName = regexp.MustCompile(`(?i:(^|[ _-])(date|datum|timestamp)$|^(created|modified|updated|published|deleted|expires?|due)([ _-]?(at|on|date|time))?$)|[a-z]Date$`)
 
 const (
 	maxDateFields = 1000 // of one file
 	maxDateValue  = 64   // bytes; longer values are texts
 )
+
+// DateWarning names the first field of a document, a JSON object, that holds dates by its name and
+// has a text that filters do not read as one; "" if there is none.
+func DateWarning(document []byte) string {
+	var fields map[string]any
+	if json.Unmarshal(document, &fields) != nil {
+		return ""
+	}
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		if s, ok := fields[name].(string); ok && s != "" && len(s) <= maxDateValue && dateName.MatchString(name) && !content.IsDate(s) {
+			return fmt.Sprintf("field %q: %q is not read as a date; %s", name, s, dateAdvice)
+		}
+	}
+	return ""
+}
+
+const dateAdvice = "filters and sorting by date leave such values out; write 2024-03-15 or 2024-03-15T14:30:00Z"
 
 // dateField counts the values of a field in a file.
 type dateField struct {
@@ -64,7 +82,7 @@ func (x *source) reportDates() error {
 		if f.bad+f.good == 1 {
 			values = "the value is"
 		}
-		if err := x.Warnf(f.line, "field %q: %s not read as dates, such as %q; filters and sorting by date leave them out; write 2024-03-15 or 2024-03-15T14:30:00Z", name, values, f.sample); err != nil {
+		if err := x.Warnf(f.line, "field %q: %s not read as dates, such as %q; %s", name, values, f.sample, dateAdvice); err != nil {
 			return err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"example.com/searchd/api"
 	"example.com/searchd/cmd/internal/command"
 	"example.com/searchd/extract"
+	"example.com/searchd/extract/pdf"
 	"example.com/searchd/search"
 )
 
@@ -76,6 +78,24 @@ func TestInsideOthers(t *testing.T) {
 	if !strings.Contains(got, "csv 0 1 0 0 2 0.0 docx 0 1 0 1 0 0.0 eml 1 0 0 0 1 0.0 ") || !strings.Contains(got, "1 file skipped, of no known format: 1 .exe") ||
 		!strings.Contains(got, `a.eml: warning: attachment "c.docx": not a Word document`) {
 		t.Errorf("got %s", &stderr)
+	}
+}
+
+// TestWithoutPDFs: PDFium, which takes seconds to compile, is started by the first PDF alone.
+func TestWithoutPDFs(t *testing.T) {
+	dir := t.TempDir()
+	for file, content := range map[string]string{
+		"a.md": "see [the manual](manual.pdf)", "b.pdf.txt": "%PDF", "c.html": "<p>a</p><embed src=m.pdf type=application/pdf>", "d.pdf.exe": "%PDF-1.7",
+		"e.eml": "Subject: S\nContent-Type: text/plain\n\nattached: m.pdf\n", "f.jsonl": `{"text":"a","file":"m.pdf"}`,
+	} {
+		write(t, dir+"/"+file, content)
+	}
+	f := flags{data: t.TempDir(), collection: "docs", format: "auto", workers: 2, onError: "skip", pdfTime: time.Minute, ocr: "off"}
+	if err := run(t.Context(), f, []string{dir}, strings.NewReader(""), io.Discard, io.Discard); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(pdf.CacheIn(f.data)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("PDFium was started: %v", err)
 	}
 }
 
