@@ -97,7 +97,7 @@ type piece struct {
 func pieces(chars []char) []*piece {
 	var out []*piece
 	var p *piece
-	for _, w := range words(chars) {
+	for _, w := range words(logical(chars)) {
 		if p == nil || !p.takes(w) {
 			next := &piece{x0: w.x0, x1: w.x1, y: w.y, size: w.size, turn: w.turn}
 			if p != nil && w.size < 0.85*p.size && w.turn == p.turn && w.y > p.y-0.4*p.size && w.y < p.y+0.7*p.size && w.x0 > p.x0 && w.x0 < p.x1+p.size {

@@ -20,6 +20,7 @@ type char struct {
 	turn   int     // quarter turns counter-clockwise by which it is drawn
 	text   string  // instead of r, where its glyph stands for several
 	apart  bool    // PDFium sees a space before it that is not drawn
+	raised bool    // a raised digit of a font of its own size
 }
 
 // field is a text with its own position, such as the value of a form field.
@@ -102,13 +103,36 @@ func (i *instance) chars(ctx context.Context, page uint64) (chars []char, column
 		}
 		letters++
 		total++
-		chars = append(chars, c)
 		last = c
+		if c.isDigit() && len(chars) > 0 && !chars[len(chars)-1].isPlainDigit() && i.isRaised(c, text, at) {
+			c.size, c.y, c.raised = raisedSize*c.size, c.y+raisedBy*c.size, true
+		}
+		chars = append(chars, c)
 	}
 	if i.err != nil {
 		return nil, "", false
 	}
 	return chars, vertical, 20*codes > total
+}
+
+// A glyph of the same font that is a raised digit counts as one of this size, raised by so much, in
+// font sizes.
+const raisedSize, raisedBy = 0.6, 0.35
+
+func (c char) isDigit() bool { return '0' <= c.r && c.r <= '9' && len(c.text) <= 1 }
+
+// isPlainDigit reports whether c is a digit that is not raised, or a space. A raised digit follows
+// neither.
+func (c char) isPlainDigit() bool { return c.isDigit() && !c.raised || unicode.IsSpace(c.r) }
+
+// isRaised reports whether the glyph of a digit stands above the line, as those for footnotes do.
+func (i *instance) isRaised(c char, text, at uint64) bool {
+	const above = 0.2 // of the font size
+	if c.turn != 0 || i.quick("FPDFText_GetCharBox", text, at, uint64(i.scratch), uint64(i.scratch+8), uint64(i.scratch+16), uint64(i.scratch+24)) == 0 {
+		return false
+	}
+	bottom, top := i.float64(2), i.float64(3)
+	return bottom-c.y > above*c.size && top > bottom
 }
 
 // look identifies a font on a page.

@@ -92,19 +92,39 @@ func TestTitle(t *testing.T) {
 func TestRightToLeft(t *testing.T) {
 	at := func(s string, x float64) char { return char{r: []rune(s)[0], x0: x, x1: x + 5, size: 10} }
 	for want, chars := range map[string][]char{
-		"خلاال":   {at("خ", 30), at("ا", 20), at("ل", 20), at("ا", 15), at("ل", 10)}, // the second pair is two glyphs
-		"Go|من":   {at("G", 50), at("o", 55), at("م", 40), at("ن", 35)},
-		"2024م":   {at("2", 50), at("0", 55), at("2", 60), at("4", 65), at("م", 45)},
-		"الله":    {at("ا", 30), at("ه", 10), at("ل", 10), at("ل", 10)},
-		"בגד|PDF": {at("ב", 30), at("ג", 25), at("ד", 20), {r: ' '}, at("P", 0), at("D", 5), at("F", 10)},
+		"خلاال":          {at("خ", 30), at("ا", 20), at("ل", 20), at("ا", 15), at("ل", 10)}, // the second pair is two glyphs
+		"Go|من":          {at("G", 50), at("o", 55), at("م", 40), at("ن", 35)},
+		"2024م":          {at("2", 50), at("0", 55), at("2", 60), at("4", 65), at("م", 45)},
+		"الله":           {at("ا", 30), at("ه", 10), at("ل", 10), at("ل", 10)},
+		"בגד|PDF":        {at("ב", 30), at("ג", 25), at("ד", 20), {r: ' '}, at("P", 0), at("D", 5), at("F", 10)},
+		"PDF|עברית|שלום": {at("P", 0), at("D", 5), at("F", 10), {r: ' '}, at("ם", 20), at("ו", 25), at("ל", 30), at("ש", 35), {r: ' '}, at("ת", 45), at("י", 50), at("ר", 55), at("ב", 60), at("ע", 65)},
+		"בָג":            {at("ג", 20), at("ב", 25), at("\u05b8", 26)},
+		"אב|גד":          {at("ב", 20), at("א", 25), {r: '\n'}, at("ד", 20), at("ג", 25)},
 	} {
 		var got []string
-		for _, w := range words(chars) {
+		for _, w := range words(logical(chars)) {
 			got = append(got, w.text.String())
 		}
 		if s := strings.Join(got, "|"); s != want {
 			t.Errorf("got %q, want %q", s, want)
 		}
+	}
+}
+
+// TestRaisedGlyphs: fonts have digits for footnotes that are raised without a smaller size.
+func TestRaisedGlyphs(t *testing.T) {
+	glyph := func(bottom, top int) string {
+		return stream("", fmt.Sprintf("500 0 50 %d 450 %[2]d d1 50 %[1]d 400 %[3]d re f", bottom, top, top-bottom))
+	}
+	font := "<< /Type /Font /Subtype /Type3 /FontBBox [0 -200 1000 800] /FontMatrix [0.001 0 0 0.001 0 0] /FirstChar 49 /LastChar 50 /Widths [500 500] " +
+		"/Encoding << /Differences [49 /one /two] >> /CharProcs << /one 6 0 R /two 7 0 R >> /Resources << >> >>"
+	in := file(root, "<< /Type /Pages /Count 1 /Kids [3 0 R] >>",
+		"<< /Type /Page /Parent 2 0 R /Resources << /Font << /F1 8 0 R /F2 5 0 R >> >> /Contents 4 0 R >>",
+		stream("", "BT 72 700 Td /F1 10 Tf (climate) Tj /F2 10 Tf (1) Tj /F1 10 Tf ( and model) Tj /F2 10 Tf (2) Tj ET"),
+		font, glyph(400, 700), glyph(0, 700), "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>")
+	got, err := shared.Read(context.Background(), in)
+	if want := "climate 1 and model2"; err != nil || got.Text != want {
+		t.Errorf("got %q, %v, want %q", got.Text, err, want)
 	}
 }
 
