@@ -263,12 +263,22 @@ func (r *replica) perform(ctx context.Context, c call) (out reply, err error) {
 // mayServe reports whether the replica serves and its node has been in contact with a majority
 // since it began to.
 func (r *replica) mayServe() bool {
-	if !r.node.inContact() {
+	if !r.node.inContact() || !r.whole() {
 		return false
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.mu.serving && r.mu.lapses == r.node.members.lapses.Load()
+}
+
+// whole reports whether searches of the replica miss nothing. Where there is no other node, one
+// that may lack documents answers, too, and says so.
+func (r *replica) whole() bool {
+	if r.node.alone() {
+		return true
+	}
+	partial, err := r.node.local.Partial(context.Background(), r.local)
+	return err == nil && !partial
 }
 
 // rename gives passages names that no other replica gives.

@@ -134,12 +134,18 @@ func (r *replica) follow(ctx context.Context) {
 		switch {
 		case errors.Is(err, errLogChanged):
 			continue
+		case errors.Is(err, errNotApplied): // nobody is to wait for it
+			r.update(func() { r.mu.serving = false })
+			r.fail(err)
 		case !errors.Is(err, errLogLost): // which the record of the log says
 			r.fail(err)
 		}
 		pause(ctx, retryDelay)
 	}
 }
+
+// errNotApplied is the error of a replica that cannot commit, as where the disk is full.
+var errNotApplied = errors.New("writes cannot be applied")
 
 func pause(ctx context.Context, d time.Duration) {
 	select {
@@ -296,7 +302,7 @@ func (r *replica) apply(ctx context.Context, log logRecord, list []jetstream.Msg
 	}
 	if len(entries) > 0 {
 		if err := r.node.local.Replay(ctx, r.local, entries); err != nil {
-			return err
+			return fmt.Errorf("%w: %w", errNotApplied, err)
 		}
 	}
 	r.update(func() { r.mu.place, r.mu.change = max(r.mu.place, place), max(r.mu.change, change) })
@@ -315,7 +321,7 @@ func (r *replica) serve(ctx context.Context) {
 			return
 		case serving && !mayServe:
 			r.update(func() { r.mu.serving = false })
-		case !serving && log.Lost == "" && log.Generation == generation && r.node.inContact():
+		case !serving && log.Lost == "" && log.Generation == generation && r.node.inContact() && r.whole():
 			r.begin(ctx, log)
 		}
 		pause(ctx, serveInterval)

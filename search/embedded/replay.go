@@ -130,3 +130,14 @@ func CheckWrites(writes []backend.Write, dimension int) error {
 	}
 	return translate(store.CheckWrites(storeWrites(writes)))
 }
+
+// Partial reports whether searches of a collection may lack documents, as its keyword index is
+// being filled or cannot write.
+func (b *Backend) Partial(ctx context.Context, collection string) (bool, error) {
+	c, release, err := b.collection(ctx, collection)
+	if err != nil {
+		return true, err
+	}
+	defer release()
+	return c.partial() || c.keyword.Err() != nil, nil
+}
