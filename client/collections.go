@@ -15,7 +15,14 @@ type Settings struct {
 	Rules    []Rule                   `json:"rules,omitzero"`    // what queries with certain words find; empty, not nil: PatchCollection takes away those that there are
 	Passages PassageSettings          `json:"passages,omitzero"`
 	Index    IndexSettings            `json:"index,omitzero"`
+	Expiry   *Expiry                  `json:"expiry,omitempty"`   // when documents are deleted; nil: never
 	Embedder *Embedder                `json:"embedder,omitempty"` // where vectors come from; nil: the server's model
+}
+
+// Expiry says when documents are deleted: once the date in Field is After, such as 30d, ago.
+type Expiry struct {
+	Field string `json:"field"`
+	After string `json:"after,omitempty"` // in h, d or w; default: the date itself
 }
 
 // Embedder says where the vectors of a collection come from.

@@ -152,6 +152,7 @@ func (e *Engine) openNames(ctx context.Context, noTasks bool) (err error) {
 	if noTasks {
 		return nil
 	}
+	e.tasks.Background(e.sweep)
 	if shared, ok := e.backend.(backend.Shared); ok {
 		e.follow(shared)
 		return nil

@@ -50,5 +50,8 @@ func (e *Engine) Vectors(t *testing.T, collection string) map[string][][]float32
 	return out
 }
 
+// Expire deletes the documents that have expired at a time.
+func Expire(e *Engine, ctx context.Context, now time.Time) error { return e.expire(ctx, now) }
+
 // WindowOf returns the window of a query.
 func WindowOf(q Query) int { return newPlan(q, false, false).Window }

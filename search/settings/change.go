@@ -20,8 +20,8 @@ import (
 // Change is a change of the settings of a collection in place. While it holds documents these can
 // change:
 //
-//  1. index.ef_search, index.target_recall, index.quantize, synonyms, rules and the weights of
-//     fields: they take effect when a query is answered, or on a graph that is rebuilt.
+//  1. index.ef_search, index.target_recall, index.quantize, synonyms, rules, expiry and the weights
+//     of fields: they take effect when a query is answered, or on a graph that is rebuilt.
 //  2. The type of a field, or whether it has an entry, if no document has the field yet or those
 //     that have it are treated as before. Stored fields are in no index, so the documents are read
 //     from the store and split by both mappings, while writers wait.

@@ -32,6 +32,7 @@ type Settings struct {
 	Rules    []Rule          `json:"rules,omitempty"`    // what queries with certain words find
 	Passages Passages        `json:"passages,omitzero"`
 	Index    Index           `json:"index,omitzero"`
+	Expiry   *Expiry         `json:"expiry,omitempty"`   // when documents are deleted; nil: never
 	Embedder *Embedder       `json:"embedder,omitempty"` // where vectors come from; nil: the server's model
 }
 
@@ -85,10 +86,10 @@ func (s Settings) Canonical() Settings {
 	return s
 }
 
-// WithQuerySettings returns the settings with those of other that affect only queries: synonyms,
-// rules, and the weights of fields of the same type.
+// WithQuerySettings returns the settings with those of other that no index depends on: synonyms,
+// rules, expiry, and the weights of fields of the same type.
 func (s Settings) WithQuerySettings(other Settings) Settings {
-	s.Synonyms, s.Rules, s.Fields = other.Synonyms, other.Rules, maps.Clone(s.Fields)
+	s.Synonyms, s.Rules, s.Expiry, s.Fields = other.Synonyms, other.Rules, other.Expiry, maps.Clone(s.Fields)
 	for name, f := range s.Fields {
 		if as, ok := other.Fields[name]; ok && as.Type == f.Type {
 			s.Fields[name] = as
@@ -105,6 +106,7 @@ func (s Settings) Validate(maxTokens int) error {
 	}
 	s.checkSynonyms(&wrong)
 	s.checkRules(&wrong)
+	s.checkExpiry(&wrong)
 	s.checkEmbedder(&wrong)
 	for _, f := range s.Fields.Faults() {
 		wrong.Add(f.Field, f.Value, f.Allowed)
