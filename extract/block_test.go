@@ -63,6 +63,10 @@ func TestBlocks(t *testing.T) {
 		{"pipes.md", "x\n\na | b\n--- | :-:\n1 \\| 2 | `p \\| q`\n", "paragraph: x\ntable: a | b ##⏎1 | 2 | p | q\n"},
 		{"a.mdx", "import A from 'a';\nimport {\n  B,\n} from 'b'\n\nexport const c = {\n  d: 1\n}\n\nx {/* not\nthis */}\n\n<Tabs>\n<TabItem value=\"e\">\n\n## Part\n\n```js\n\nimport f from 'f'\n```\n\n</TabItem>\n</Tabs>\n\n:::note\n\ng\n\n:::\n",
 			"paragraph: x\nheading2: Part\ncode js: import f from 'f'\nparagraph: note\nparagraph: g\n"},
+		{"a.rst", "Top\n===\n\nOne\ntwo\n\nPart\n----\n\n.. code-block:: sh\n\n   # not a heading\n\n   make\n\nSo::\n\n   x = 1\n\n+---+---+\n| a | b |\n+===+===+\n| 1 | 2 |\n+---+---+\n\n- item\n  more\n- next\n\nLast\n====\n\nend",
+			"paragraph: One⏎two\nheading2: Part\ncode:    # not a heading⏎⏎   make\nparagraph: So:\ncode:    x = 1\ntable: a | b⏎1 | 2\nitem1: - item⏎  more\nitem1: - next\nheading1: Last\nparagraph: end\n"},
+		{"a.adoc", "= Top\n\nOne\n\n== Part\n\n----\n# not a heading\n\n* nor an item\n----\n\n=== Deep\n\n* item\n** nested\n\n|===\n|a |b\n|1 |2\n|===\n\nend", "paragraph: One\nheading2: Part\ncode: # not a heading⏎⏎* nor an item\nheading3: Deep\nitem1: * item\nitem1: ** nested\ntable: a | b⏎1 | 2\nparagraph: end\n"},
+		{"a.org", "#+TITLE: Top\nOne\n* Part\n** Deep\n#+BEGIN_SRC sh\n# not a heading\n#+END_SRC\n| a | b |\n|---+---|\n| 1 | 2 |\n- item\nend", "paragraph: One\nheading1: Part\nheading2: Deep\ncode: # not a heading\ntable: a | b⏎1 | 2\nitem1: - item⏎end\n"},
 		{"a.ipynb", `{"cells":[{"cell_type":"markdown","source":"# T\n\ntext\n\n## S"},{"cell_type":"code","source":"# comment\nx = 1"}]}`, "paragraph: text\nheading2: S\ncode: # comment⏎x = 1\n"},
 		{"a.html", "<title>T</title><h1>A</h1><p>One<br>two<h2>B <code>x</code></h2>loose<div>in a div</div>", "heading1: A\nparagraph: One⏎two\nheading2: B x\nparagraph: loose\nparagraph: in a div\n"},
 		{"code.html", `<p>x<pre><code class="language-Go"># not a heading

@@ -54,7 +54,8 @@
 //
 // [Document].Blocks gives the structure of a text: headings with their levels, paragraphs, items of
 // lists, tables with their headers, code with its language, quotations, and the numbers of pages
-// and slides. Markdown, HTML, notebooks, e-books, PDF and documents of office programs have them.
+// and slides. Markdown, HTML, notebooks, e-books, PDF, documents of office programs, Org,
+// reStructuredText and AsciiDoc have them.
 //
 // # Pictures
 //

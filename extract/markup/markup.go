@@ -6,7 +6,6 @@ package markup
 import (
 	"regexp"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"example.com/searchd/extract/content"
@@ -20,42 +19,6 @@ var markups = map[string]func(string) content.Content{
 // maxMarkedLine is the length in bytes from which a line is kept as it is: the expressions may take
 // quadratic time.
 const maxMarkedLine = 4 << 10
-
-// plainLines collects lines without markup.
-type plainLines struct {
-	out   []string
-	start time.Time
-	n     int
-	spent bool // the time for the file
-}
-
-// raw reports whether a line must be kept as it is.
-func (p *plainLines) raw(l string) bool {
-	if p.n++; p.n%64 == 1 && !p.spent {
-		if p.n == 1 {
-			p.start = time.Now()
-		}
-		p.spent = content.BudgetSpent(p.start) != nil
-	}
-	return p.spent || len(l) > maxMarkedLine
-}
-
-// line adds a line, and drops repeated blank ones.
-func (p *plainLines) line(l string) {
-	l = strings.TrimRight(l, " \t")
-	if l != "" || len(p.out) > 0 && p.out[len(p.out)-1] != "" {
-		p.out = append(p.out, l)
-	}
-}
-
-// block adds a line between blank ones.
-func (p *plainLines) block(l string) {
-	p.line("")
-	p.line(l)
-	p.line("")
-}
-
-func (p *plainLines) String() string { return strings.TrimRight(strings.Join(p.out, "\n"), "\n") }
 
 var (
 	orgKeyword  = regexp.MustCompile(`^[ \t]*#\+([A-Za-z_-]+)(?:\[[^\]]*\])?:[ \t]*(.*)$`)
@@ -93,7 +56,7 @@ func orgText(s string) content.Content {
 		m := orgKeyword.FindStringSubmatch(l)
 		switch {
 		case verbatim:
-			p.line(l)
+			p.add(l, content.Block{Kind: content.Code})
 			continue
 		case m != nil:
 			takeKeyword(&c, strings.ToLower(m[1]), m[2])
@@ -109,14 +72,14 @@ func orgText(s string) content.Content {
 			return m[1]
 		})
 		if m := orgHeading.FindStringSubmatch(l); m != nil {
-			p.block(strings.Join(strings.Fields(orgPriority.ReplaceAllLiteralString(m[1], "")), " "))
+			p.heading(strings.Join(strings.Fields(orgPriority.ReplaceAllLiteralString(m[1], "")), " "), strings.IndexAny(l, " \t"))
 		} else if m := orgRow.FindStringSubmatch(l); m != nil {
-			p.line(cells(m[1]))
+			p.add(cells(m[1]), content.Block{Kind: content.Table})
 		} else {
 			p.line(l)
 		}
 	}
-	c.Text = p.String()
+	c.Text, c.Blocks = p.String(), p.blocks()
 	return c
 }
 
@@ -184,10 +147,15 @@ var rstWords = map[string]bool{"note": true, "warning": true, "tip": true, "hint
 	"admonition": true, "seealso": true, "topic": true, "sidebar": true, "rubric": true, "versionadded": true, "versionchanged": true, "deprecated": true, "glossary": true,
 	"function": true, "class": true, "method": true, "attribute": true, "option": true, "envvar": true, "data": true, "table": true, "csv-table": true, "list-table": true}
 
+// rstCode are the directives whose content is code.
+var rstCode = map[string]bool{"code": true, "code-block": true, "sourcecode": true, "parsed-literal": true, "prompt": true, "ipython": true}
+
 // rstText reads reStructuredText.
 func rstText(s string) content.Content {
 	var p plainLines
 	title, options := "", false
+	marks := ""      // of headings, by level
+	literal := false // in an indented block of code
 	lines := strings.Split(s, "\n")
 	for i, l := range lines {
 		if p.raw(l) {
@@ -198,20 +166,32 @@ func rstText(s string) content.Content {
 			continue
 		}
 		l = strings.TrimRight(l, " \t")
+		if literal = literal && (l == "" || l[0] == ' ' || l[0] == '\t'); literal {
+			p.add(l, content.Block{Kind: content.Code})
+			continue
+		}
 		if rstAdornment.MatchString(l) || rstTable.MatchString(l) {
 			continue
 		}
 		if i+1 < len(lines) && underlined(l, lines[i+1]) {
 			h := strings.TrimSpace(rstInline(l))
-			if p.block(h); title == "" && len(p.out) <= 2 {
+			mark := lines[i+1][:1]
+			if !strings.Contains(marks, mark) {
+				marks += mark
+			}
+			if p.heading(h, strings.Index(marks, mark)+1); title == "" && len(p.out) <= 2 {
 				title = h
 			}
 			continue
 		}
 		if m := rstDirective.FindStringSubmatch(l); m != nil {
 			options = true
-			if name := m[1][strings.LastIndexByte(m[1], ':')+1:]; rstWords[name] && m[2] != "" {
+			name := m[1][strings.LastIndexByte(m[1], ':')+1:]
+			if rstWords[name] && m[2] != "" {
 				p.line(rstInline(m[2]))
+			}
+			if literal = rstCode[name]; literal {
+				p.line("")
 			}
 			continue
 		}
@@ -223,13 +203,14 @@ func rstText(s string) content.Content {
 			continue
 		}
 		if code, ok := strings.CutSuffix(l, "::"); ok {
-			l = code + ":"
+			l, literal = code+":", !strings.HasPrefix(l, " ")
 		} else if m := orgRow.FindStringSubmatch(l); m != nil && strings.HasSuffix(l, "|") {
-			l = cells(m[1])
+			p.add(rstInline(cells(m[1])), content.Block{Kind: content.Table})
+			continue
 		}
 		p.line(rstInline(l))
 	}
-	c := content.Content{Title: title, Text: p.String()}
+	c := content.Content{Title: title, Text: p.String(), Blocks: p.blocks()}
 	if c.Title == "" {
 		c.Title = content.TitleLine(c.Text)
 	}
@@ -279,7 +260,7 @@ func adocText(s string) content.Content {
 		switch {
 		case verbatim != "" && l != verbatim:
 			if verbatim[0] != '/' {
-				p.line(l)
+				p.add(l, content.Block{Kind: content.Code})
 			}
 			continue
 		case verbatim != "":
@@ -318,16 +299,16 @@ func adocText(s string) content.Content {
 		case m != nil && len(m[1]) == 1 && c.Title == "":
 			c.Title = m[2]
 		case m != nil:
-			p.block(m[2])
+			p.heading(m[2], len(m[1]))
 		case strings.HasPrefix(l, "|"):
-			p.line(cells(l))
+			p.add(cells(l), content.Block{Kind: content.Table})
 		case len(l) > 2 && l[0] == '.' && l[1] != '.' && l[1] != ' ':
 			p.line(l[1:]) // the title of a block
 		default:
 			p.line(l)
 		}
 	}
-	c.Text = p.String()
+	c.Text, c.Blocks = p.String(), p.blocks()
 	return c
 }
 
