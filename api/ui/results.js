@@ -397,7 +397,7 @@ export class Results {
   fail(err, retry = () => this.page.changed()) {
     if (err.errors?.some((e) => e.pointer.startsWith('/filter'))) { // half of it may be typed: the last results stay
       if (!this.answer) ui.blank.hidden = true;
-      this.page.filterWrong(err.message.replace(/^filter: got .*, allowed: (filter: )?/, ''));
+      this.page.filterWrong(err.message.replace(/^filter: got .*(, allowed: (filter: )?|: (?=at byte))/, ''));
       ui.status.textContent = this.answer ? `${counted(this.answer.res.total)} of the last valid filter` : '';
       return;
     }

@@ -50,7 +50,11 @@ func (e *FieldError) Error() string {
 
 // Said is what Error says of the field.
 func (e *FieldError) Said() string {
-	return fmt.Sprintf("got %s, allowed: %s", Quote(e.Value), strings.TrimPrefix(e.Allowed, e.Field+": "))
+	allowed, joint := strings.TrimPrefix(e.Allowed, e.Field+": "), ", allowed: "
+	if strings.HasPrefix(allowed, "at byte ") { // the error of a parser
+		joint = ": "
+	}
+	return "got " + Quote(e.Value) + joint + allowed
 }
 
 // Is makes errors.Is(err, ErrInvalid) true.
