@@ -129,7 +129,7 @@ func TestHealthCommand(t *testing.T) {
 		{"tls without its certificate", []string{"--addr", at(secure)}, 1, "not ready"},
 		{"no tls where there should be", []string{"--addr", at(plain), "--tls-cert", cert}, 1, "not ready"},
 		{"not ready", []string{"--addr", at(busy)}, 1, "shutting down"},
-		{"nobody there", []string{"--addr", "127.0.0.1:1"}, 1, "refused"},
+		{"nobody there", []string{"--addr", "127.0.0.1:1"}, 1, "no server listens at 127.0.0.1:1"},
 		{"no address", []string{"--addr", "nowhere"}, 2, `--addr: got "nowhere", allowed: HOST:PORT`},
 		{"no time", []string{"--timeout", "0s"}, 2, "--timeout: got 0s, allowed: more than 0s"},
 	} {
