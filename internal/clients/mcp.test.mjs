@@ -15,8 +15,9 @@ for (const [name, transport] of [
   ["over HTTP", () => new StreamableHTTPClientTransport(new URL(url + "/mcp"))],
   ["over the command", () => new StdioClientTransport({ command: "./searchd", args: ["mcp", "--server", url] })],
 ]) {
-  test(name, async () => {
+  test(name, async (t) => {
     const client = new Client({ name: "test", version: "1" });
+    t.after(() => client.close()); // or a failure leaves Node waiting
     await client.connect(transport());
     assert.equal(client.getServerVersion().name, "searchd");
     const { tools } = await client.listTools(); // whose schemas the client holds every result against
@@ -29,10 +30,9 @@ for (const [name, transport] of [
     assert.match(read.content[0].text, /title: A flat tyre/);
     const bad = await call("search", { query: "x", filter: "year >" });
     assert.equal(bad.isError, true);
-    assert.match(bad.content[0].text, /allowed/);
+    assert.match(bad.content[0].text, /expected a value/);
     const list = await client.callTool({ name: "list_collections", arguments: {} });
     assert.ok(list.structuredContent.collections.some((c) => c.name === "assistants"));
     await assert.rejects(client.request({ method: "nope" }, { parse: (x) => x }), /-32601/);
-    await client.close();
   });
 }
