@@ -31,7 +31,7 @@ RACE = CGO_ENABLED=1 $(GO) test -race -short -gcflags=example.com/searchd/encode
 race:
 	$(RACE) -skip 'Decoders|Families|FixtureIDs|ConfigsChanged|Beams|Greedy|Stop$$|Bombs|BitFlips|Hostile|Compressed(Bodies|SlowReader|ExportCutOff)|ManyElements|LongLines|LongFiles|LongReplay|ImportLargest|TooLarge|Synonyms|SettingsRefused|DefaultSettings|ReadsLittle|CutoffCatalogue|LostLog|TestBackend/pages' \
 	  $$($(GO) list ./... | grep -v -e /extract -e /index/hnsw -e /index/keyword -e /encoder/tokenizer -e /internal/simd -e /internal/e2e -e /internal/lint -e /internal/reliability -e /internal/interpose -e /internal/heap -e /cmd/searchd -e '/search$$' -e /search/embedded)
-	$(RACE) -run 'Compaction|Close|Everything|Contended|Goroutines|Source|Stats|During|AtOnce|Merging|Batch|Broken|Kill|WhileOpen|Concurren' \
+	$(RACE) -run 'Compaction|Close|Everything|Contended|Goroutines|During|AtOnce|Merging|Batch|Broken|Kill|WhileOpen|Concurren' \
 	  ./index/hnsw ./index/keyword ./encoder/tokenizer
 	$(RACE) -run 'Close|During|AtOnce|Kill|Concurren|Serve|MCP|Interrupted|Pictures|While|Reembed|Throttle|Writers' \
 	  ./search ./search/embedded ./cmd/searchd

@@ -11,7 +11,11 @@ import (
 // TestCompactionBesideWriters deletes, adds and copies while the graph is being compacted again and
 // again.
 func TestCompactionBesideWriters(t *testing.T) {
-	const n, dim = 4000, 16
+	const dim = 16
+	n := 4000
+	if testing.Short() { // as under the race detector
+		n = 2000
+	}
 	base := clustered(1, 3*n, dim)
 	for _, z := range []Quantization{QuantizeNone, QuantizeInt8} {
 		t.Run(z.String(), func(t *testing.T) {

@@ -142,7 +142,7 @@ func TestRecall(t *testing.T) {
 func TestSameGraphForAnyNumberOfGoroutines(t *testing.T) {
 	base := clustered(3, 3000, 32)
 	if testing.Short() { // as under the race detector, which sees as much
-		base = base[:1000]
+		base = base[:600]
 	}
 	for _, z := range []Quantization{QuantizeNone, QuantizeInt8} {
 		want := build(t, Options{Quantize: z}, base, 1).Digest()
