@@ -19,7 +19,7 @@ type Settings struct {
 	Embedder *Embedder                `json:"embedder,omitempty"` // where vectors come from; nil: the server's model
 }
 
-// Expiry says when documents are deleted: once the date in Field is After, such as 30d, ago.
+// Expiry is when documents are deleted: once the date in Field is After, such as 30d, ago.
 type Expiry struct {
 	Field string `json:"field"`
 	After string `json:"after,omitempty"` // in h, d or w; default: the date itself

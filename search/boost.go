@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"time"
 	"unicode/utf8"
 
@@ -14,6 +13,7 @@ import (
 	"example.com/searchd/index/geo"
 	"example.com/searchd/search/backend"
 	"example.com/searchd/search/fault"
+	"example.com/searchd/search/settings"
 )
 
 // Bounds of boosts.
@@ -21,7 +21,6 @@ const (
 	MaxBoosts = 8
 
 	minBoostWeight, maxBoostWeight = -1, 10
-	maxBoostScale                  = 36525 * 24 * time.Hour
 )
 
 // boost is a checked [Boost]: filter or field is set.
@@ -155,14 +154,9 @@ func positiveNumber(x any) (float64, bool) {
 
 // microseconds returns how long a span is that is written such as 12h, 30d or 2w.
 func microseconds(x any) (float64, bool) {
-	s, _ := x.(string)
-	if s == "" {
-		return 0, false
-	}
-	unit, ok := map[byte]time.Duration{'h': time.Hour, 'd': 24 * time.Hour, 'w': 7 * 24 * time.Hour}[s[len(s)-1]]
-	n, err := strconv.ParseFloat(s[:len(s)-1], 64)
-	length := n * float64(unit)
-	return length / float64(time.Microsecond), ok && err == nil && length > 0 && length <= float64(maxBoostScale)
+	text, _ := x.(string)
+	d, ok := settings.Span(text)
+	return float64(d) / float64(time.Microsecond), ok && d > 0
 }
 
 // boost multiplies the relevance of the candidates and puts them into the order of that. A

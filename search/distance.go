@@ -8,7 +8,7 @@ import (
 	"example.com/searchd/search/backend"
 )
 
-// pointForm says how a query names a point.
+// pointForm is how a query names a point.
 const pointForm = `a point of latitude -90 to 90 and longitude -180 to 180: [48.9, 2.34] or {"lat": 48.9, "lon": 2.34}`
 
 // origin is a place from which the distances of hits are shown.

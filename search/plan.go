@@ -207,7 +207,7 @@ func (p *plan) checkPage(wrong *fault.Fields) {
 
 // shortWindow is the window of a search that gives none, shows the first results alone, and has
 // nothing that acts on further documents. With [DefaultWindow] nDCG@10 is the same on eleven
-// retrieval sets, and so are the first ten of 150 questions in 100,000 texts.
+// retrieval sets, and so are the first ten of 150 questions in 40,000 texts.
 const shortWindow = 100
 
 // usesWindow reports whether something acts on all documents of the window.

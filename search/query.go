@@ -88,3 +88,6 @@ const (
 
 // ParseSortKeys parses keys such as year:desc,_score or location(48.9, 2.34).
 func ParseSortKeys(s string) ([]SortKey, error) { return query.ParseSortKeys(s) }
+
+// SplitSortKeys splits keys at the commas that are not in parentheses.
+func SplitSortKeys(s string) []string { return query.SplitSortKeys(s) }

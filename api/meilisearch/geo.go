@@ -105,30 +105,20 @@ func pointText(point []float64) string {
 	return "(" + decimal(point[0]) + ", " + decimal(point[1]) + ")"
 }
 
-// geoKey reads _geoPoint(lat, lng) of a sort.
+// geoKey reads a sort by _geoPoint(latitude, longitude).
 func geoKey(text string) (k search.SortKey, ok bool) {
-	inner, ok := strings.CutPrefix(text, "_geoPoint")
-	if !ok {
+	keys, err := search.ParseSortKeys(text)
+	if err != nil || len(keys) != 1 || keys[0].Field != "_geoPoint" || keys[0].Origin == nil {
 		return k, false
 	}
-	p := &filterParser{text: inner}
-	p.next()
-	n := p.numbers("(", ")")
-	return search.SortKey{Field: geoField, Origin: n}, p.err == nil && len(n) == 2 && p.word == ""
+	keys[0].Field = geoField
+	return keys[0], true
 }
 
 // sortParam reads the sort of a query string: keys with commas between them.
-func sortParam(v url.Values) (keys []string) {
-	text := v.Get("sort")
-	if text == "" {
-		return nil
+func sortParam(v url.Values) []string {
+	if text := v.Get("sort"); text != "" {
+		return search.SplitSortKeys(text)
 	}
-	for _, part := range strings.Split(text, ",") {
-		if n := len(keys); n > 0 && strings.Count(keys[n-1], "(") > strings.Count(keys[n-1], ")") {
-			keys[n-1] += "," + part
-			continue
-		}
-		keys = append(keys, part)
-	}
-	return keys
+	return nil
 }

@@ -331,11 +331,10 @@ func sortKeys(list []string) (keys []search.SortKey, err error) {
 		if i < 0 || text[i+1:] != "asc" && text[i+1:] != "desc" {
 			return nil, bad("invalid_search_sort", "sort: got %.80q, allowed: the name of an attribute, or _geoPoint(latitude, longitude), with :asc or :desc", text)
 		}
-		key := search.SortKey{Field: text[:i]}
-		if place, ok := geoKey(text[:i]); ok {
-			key = place
+		key, ok := geoKey(text)
+		if !ok {
+			key = search.SortKey{Field: text[:i], Order: text[i+1:]}
 		}
-		key.Order = text[i+1:]
 		keys = append(keys, key)
 	}
 	return keys, nil

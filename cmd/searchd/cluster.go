@@ -90,6 +90,14 @@ func newClusterCommand() *cobra.Command {
 	return cmd
 }
 
+// openNode returns a client of the node that --server names.
+func (f *serverFlags) openNode() (*client.Client, error) {
+	if f.server == "" {
+		return nil, errors.New("name a node: --server URL, or SEARCHD_SERVER in the environment")
+	}
+	return openServer(f.server, f.key)
+}
+
 func newClusterStatusCommand() *cobra.Command {
 	var f serverFlags
 	var asJSON bool
@@ -98,10 +106,7 @@ func newClusterStatusCommand() *cobra.Command {
 		Long: `Exits with 0 if every partition is served by all nodes that should and its log takes writes, and with 1 otherwise.`,
 		Args: cobra.NoArgs, PreRunE: command.Fill,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if f.server == "" {
-				return errors.New("name a node: --server URL, or SEARCHD_SERVER in the environment")
-			}
-			c, err := openServer(f.server, f.key)
+			c, err := f.openNode()
 			if err != nil {
 				return err
 			}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -24,10 +23,7 @@ func newClusterDrainCommand() *cobra.Command {
 --node-addr, after the maintenance: a node that is started gets partitions again.`,
 		Args: cobra.ExactArgs(1), PreRunE: command.Fill,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if f.server == "" {
-				return errors.New("name a node: --server URL, or SEARCHD_SERVER in the environment")
-			}
-			c, err := openServer(f.server, f.key)
+			c, err := f.openNode()
 			if err != nil {
 				return err
 			}
@@ -42,14 +38,14 @@ func newClusterDrainCommand() *cobra.Command {
 				fmt.Fprintf(cmd.OutOrStdout(), "node %s gets partitions again\n", args[0])
 				return nil
 			}
-			told := -1
+			reported := -1
 			return untilNode(cmd, c, args[0], func(n *client.ClusterNode) (done string) {
 				if n == nil || n.Serving == 0 {
 					return "drained"
 				}
-				if n.Serving != told {
-					told = n.Serving
-					fmt.Fprintf(cmd.ErrOrStderr(), "%d partitions are left on node %s\n", told, args[0])
+				if n.Serving != reported {
+					reported = n.Serving
+					fmt.Fprintf(cmd.ErrOrStderr(), "%d partitions are left on node %s\n", reported, args[0])
 				}
 				return ""
 			})
@@ -92,10 +88,7 @@ func newClusterRemoveCommand() *cobra.Command {
 needed any more. To replace a node that is gone, add the new one first or afterwards: logs get their third copy when there are three nodes again.`,
 		Args: cobra.ExactArgs(1), PreRunE: command.Fill,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if f.server == "" {
-				return errors.New("name another node: --server URL, or SEARCHD_SERVER in the environment")
-			}
-			c, err := openServer(f.server, f.key)
+			c, err := f.openNode()
 			if err != nil {
 				return err
 			}

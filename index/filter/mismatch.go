@@ -6,7 +6,7 @@ import (
 )
 
 // Mismatches describes the comparisons of e that no value of documents like these can satisfy: the
-// field has values of other kinds only. It says nothing about fields that none of them has.
+// field has values of other kinds only. Fields that none of them has are left out.
 func Mismatches(e Expr, documents []map[string]any) (out []string) {
 	note := func(field string, v Value) {
 		var kinds []Kind
@@ -29,19 +29,8 @@ func Mismatches(e Expr, documents []map[string]any) (out []string) {
 			out = append(out, have)
 		}
 	}
-	var walk func(Expr)
-	walk = func(e Expr) {
+	each(e, func(e Expr) {
 		switch e := e.(type) {
-		case And:
-			for _, x := range e {
-				walk(x)
-			}
-		case Or:
-			for _, x := range e {
-				walk(x)
-			}
-		case Not:
-			walk(e.Expr)
 		case Compare:
 			note(e.Field, e.Value)
 		case In:
@@ -49,7 +38,6 @@ func Mismatches(e Expr, documents []map[string]any) (out []string) {
 				note(e.Field, v)
 			}
 		}
-	}
-	walk(e)
+	})
 	return out
 }

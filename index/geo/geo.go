@@ -46,17 +46,17 @@ const steps = 1<<32 - 1
 // Code returns the point of the grid that is nearest to p, which must be valid.
 func (p Point) Code() Code {
 	lat, lon := math.Round((p.Lat+90)/180*steps), math.Round((p.Lon+180)/360*steps)
-	return Code(spread(uint32(lon))<<1 | spread(uint32(lat)))
+	return Code(interleave(uint32(lon))<<1 | interleave(uint32(lat)))
 }
 
 // Point returns the point of a code.
 func (c Code) Point() Point {
-	lat, lon := gather(uint64(c)), gather(uint64(c)>>1)
+	lat, lon := deinterleave(uint64(c)), deinterleave(uint64(c)>>1)
 	return Point{float64(lat)/steps*180 - 90, float64(lon)/steps*360 - 180}
 }
 
-// spread puts a zero before each bit.
-func spread(n uint32) uint64 {
+// interleave puts a zero before each bit.
+func interleave(n uint32) uint64 {
 	x := uint64(n)
 	x = (x | x<<16) & 0x0000ffff0000ffff
 	x = (x | x<<8) & 0x00ff00ff00ff00ff
@@ -65,8 +65,8 @@ func spread(n uint32) uint64 {
 	return (x | x<<1) & 0x5555555555555555
 }
 
-// gather takes every second bit, from the lowest.
-func gather(x uint64) uint32 {
+// deinterleave takes every second bit, from the lowest.
+func deinterleave(x uint64) uint32 {
 	x &= 0x5555555555555555
 	x = (x | x>>1) & 0x3333333333333333
 	x = (x | x>>2) & 0x0f0f0f0f0f0f0f0f
@@ -132,7 +132,7 @@ const (
 type Area interface {
 	// Contains reports whether p is in the area.
 	Contains(p Point) bool
-	// Relate says whether all points of r are in the area, or none.
+	// Relate reports whether all points of r are in the area, or none.
 	Relate(r Rect) Relation
 	// String returns the area as filters have it after WITHIN.
 	String() string

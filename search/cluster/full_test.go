@@ -23,7 +23,7 @@ func TestFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", disk).CombinedOutput(); err != nil {
-		t.Skipf("mount: %v: %s", err, out)
+		skipUnlessRequired(t, "mount: %v: %s", err, out)
 	}
 	t.Cleanup(func() { _ = exec.Command("umount", "-l", disk).Run() })
 	nodes, start := startProcesses(t, dir, nodeOptions{Peers: freeAddresses(t, 3)})

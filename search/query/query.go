@@ -227,6 +227,18 @@ func (k *SortKey) UnmarshalJSON(b []byte) error {
 
 // ParseSortKeys reads keys as [ParseSortKey] does, with commas between them.
 func ParseSortKeys(s string) (keys []SortKey, err error) {
+	for _, text := range SplitSortKeys(s) {
+		k, err := ParseSortKey(text)
+		if err != nil {
+			return nil, err
+		}
+		keys = append(keys, k)
+	}
+	return keys, nil
+}
+
+// SplitSortKeys splits keys at the commas that are not in parentheses.
+func SplitSortKeys(s string) (keys []string) {
 	depth, from := 0, 0
 	for i := 0; i <= len(s); i++ {
 		switch {
@@ -235,14 +247,10 @@ func ParseSortKeys(s string) (keys []SortKey, err error) {
 		case i < len(s) && s[i] == ')':
 			depth--
 		case i == len(s) || s[i] == ',' && depth <= 0:
-			k, err := ParseSortKey(strings.TrimSpace(s[from:i]))
-			if err != nil {
-				return nil, err
-			}
-			keys, from = append(keys, k), i+1
+			keys, from = append(keys, strings.TrimSpace(s[from:i])), i+1
 		}
 	}
-	return keys, nil
+	return keys
 }
 
 // ParseSortKey reads field, field:asc or field:desc, where field may be followed by an origin, as

@@ -8,26 +8,36 @@ import (
 	"example.com/searchd/search/fault"
 )
 
-// Expiry says when documents are deleted: once the date in Field, or the first of several, is After
+// Expiry is when documents are deleted: once the date in Field, or the first of several, is After
 // ago. A document without a date there stays.
 type Expiry struct {
 	Field string `json:"field"`
 	After string `json:"after,omitempty"` // hours, days or weeks such as 12h, 30d or 2w; default: none, the date itself
 }
 
-// maxExpiry bounds After.
-const maxExpiry = 36525 * 24 * time.Hour
-
 // Delay returns After as a duration; ok is false if it is not one.
 func (e Expiry) Delay() (d time.Duration, ok bool) {
 	if e.After == "" {
 		return 0, true
 	}
-	end := len(e.After) - 1
-	unit, ok := map[byte]time.Duration{'h': time.Hour, 'd': 24 * time.Hour, 'w': 7 * 24 * time.Hour}[e.After[end]]
-	n, err := strconv.ParseFloat(e.After[:end], 64)
+	return Span(e.After)
+}
+
+// maxSpan bounds a span.
+const maxSpan = 36525 * 24 * time.Hour
+
+// Span reads a span of 0 to 100 years in hours, days or weeks, such as 12h, 30d or 2w.
+func Span(s string) (d time.Duration, ok bool) {
+	if s == "" {
+		return 0, false
+	}
+	unit, ok := map[byte]time.Duration{'h': time.Hour, 'd': 24 * time.Hour, 'w': 7 * 24 * time.Hour}[s[len(s)-1]]
+	n, err := strconv.ParseFloat(s[:len(s)-1], 64)
 	length := n * float64(unit)
-	return time.Duration(length), ok && err == nil && length >= 0 && length <= float64(maxExpiry)
+	if !ok || err != nil || !(length >= 0 && length <= float64(maxSpan)) {
+		return 0, false
+	}
+	return time.Duration(length), true
 }
 
 func (s Settings) checkExpiry(wrong *fault.Fields) {
