@@ -40,7 +40,7 @@ type Options struct {
 	TLS          *tls.Config           // speaks TLS with it; default: plain HTTP
 	AllowedHosts []string              // names that a Host header may hold besides those of loopback; with names given, or when bound to loopback, others get 403
 
-	ClusterStatus func(ctx context.Context) any                        // describes the cluster that the server is a node of; default: it stands alone
+	ClusterStatus func(ctx context.Context) any                        // describes the cluster that the server is a node of; nil: the server is not in a cluster
 	ClusterNode   func(ctx context.Context, node, change string) error // change: drain, undrain or remove
 
 	NodeReady  func() error           // also asked by /readyz: nil, or why the server takes no requests yet; default: not asked

@@ -125,7 +125,7 @@ func (c char) isDigit() bool { return '0' <= c.r && c.r <= '9' && len(c.text) <=
 // neither.
 func (c char) isPlainDigit() bool { return c.isDigit() && !c.raised || unicode.IsSpace(c.r) }
 
-// isRaised reports whether the glyph of a digit stands above the line, as those for footnotes do.
+// isRaised reports whether the glyph of a digit is above the baseline, as footnote marks are.
 func (i *instance) isRaised(c char, text, at uint64) bool {
 	const above = 0.2 // of the font size
 	if c.turn != 0 || i.quick("FPDFText_GetCharBox", text, at, uint64(i.scratch), uint64(i.scratch+8), uint64(i.scratch+16), uint64(i.scratch+24)) == 0 {

@@ -21,7 +21,7 @@ func (w *writer) list(tag atom.Atom, start int) {
 // maxListDepth is the depth of the lists whose items keep their numbers.
 const maxListDepth = 16
 
-// mark returns what stands in front of the next item; value is its number if it has its own.
+// mark returns the bullet or number of the next item; value is its number if it has one.
 func (w *writer) mark(value int) string {
 	if w.lists == 0 || w.lists > len(w.numbers) || w.numbers[w.lists-1] == 0 {
 		return "- "

@@ -97,7 +97,7 @@ func areas(t *rapid.T) Area {
 	return p.Filter(func(a Area) bool { return a != nil }).Draw(t, "polygon")
 }
 
-// TestRelate compares what an area says of a cell with what it says of points in it.
+// TestRelate compares the relation of areas to cells with the points of cells that they contain.
 func TestRelate(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a := areas(t)

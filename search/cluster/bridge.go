@@ -41,12 +41,8 @@ func (n *Backend) bridges(name string) (list []string) {
 
 // keepLeads hands over what this node leads while the link to another is cut.
 func (n *Backend) keepLeads() {
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := n.untilClosed()
 	defer cancel()
-	n.wait.Go(func() {
-		<-n.done
-		cancel()
-	})
 	for ; ctx.Err() == nil; pause(ctx, bridgesInterval) {
 		for name := range n.nodes() {
 			to := n.bridges(name)
@@ -111,18 +107,11 @@ func (n *Backend) takeRelay(msg *nats.Msg) {
 		return
 	}
 	n.wait.Go(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), settleWait)
+		ctx, cancel := n.untilClosed()
 		defer cancel()
-		stop := make(chan struct{})
-		defer close(stop)
-		go func() {
-			select {
-			case <-n.done:
-				cancel()
-			case <-stop:
-			}
-		}()
-		if answer, err := n.nc.RequestWithContext(ctx, n.prefix+".call."+to, msg.Data); err == nil {
+		within, stop := context.WithTimeout(ctx, settleWait)
+		defer stop()
+		if answer, err := n.nc.RequestWithContext(within, n.prefix+".call."+to, msg.Data); err == nil {
 			_ = msg.Respond(answer.Data)
 		}
 	})

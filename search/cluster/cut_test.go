@@ -81,14 +81,14 @@ func (n *network) ip(args ...string) {
 	}
 }
 
-// cut loses all packets between two nodes: no end is told.
+// cut loses all packets between two nodes: neither end notices.
 func (n *network) cut(i, j int) {
 	n.ip("-n", n.space[i], "neigh", "replace", address(j), "lladdr", "02:00:00:00:00:99", "dev", link(j), "nud", "permanent")
 	n.ip("-n", n.space[j], "neigh", "replace", address(i), "lladdr", "02:00:00:00:00:99", "dev", link(i), "nud", "permanent")
 }
 
-// heal undoes cut.
-func (n *network) heal(i, j int) {
+// restore undoes cut.
+func (n *network) restore(i, j int) {
 	n.ip("-n", n.space[i], "neigh", "del", address(j), "dev", link(j))
 	n.ip("-n", n.space[j], "neigh", "del", address(i), "dev", link(i))
 }
@@ -169,7 +169,7 @@ func TestCutLinks(t *testing.T) {
 	for range 5 {
 		work("without the link between 0 and 1,", 2, 0, 1)
 	}
-	net.heal(0, 1)
+	net.restore(0, 1)
 	work("with all links again,", 0, 1, 2)
 
 	net.cut(0, 1)
@@ -187,8 +187,8 @@ func TestCutLinks(t *testing.T) {
 	if err := find(0); err == nil {
 		t.Error("a node without a majority answers a search")
 	}
-	net.heal(0, 1)
-	net.heal(0, 2)
+	net.restore(0, 1)
+	net.restore(0, 2)
 	work("with all links again,", 0, 1, 2)
 	for i, p := range nodes {
 		for _, id := range acknowledged {

@@ -14,6 +14,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"example.com/searchd/internal/disk"
 	"example.com/searchd/search/backend"
 )
 
@@ -35,7 +36,7 @@ const (
 	catalogueFile = "catalogue-of-one.json"
 )
 
-// importedKey is the key of the bucket that says that the catalogue of a single node is in it.
+// importedKey is the key of the bucket that marks that the catalogue of a single node is in it.
 const importedKey = "imported"
 
 // clustered reports whether a folder has the log of a NATS server with peers.
@@ -115,7 +116,7 @@ func (n *Backend) putAside(ctx context.Context, dir string) error {
 	if err := writeSynced(filepath.Join(dir, catalogueFile), b); err != nil {
 		return err
 	}
-	return os.Rename(filepath.Join(dir, logFolder), filepath.Join(dir, oldLogFolder))
+	return disk.Rename(filepath.Join(dir, logFolder), filepath.Join(dir, oldLogFolder))
 }
 
 // behind reports a replica of this node that has not applied its log.
@@ -141,7 +142,7 @@ func writeSynced(name string, b []byte) (err error) {
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	return os.Rename(f.Name(), name)
+	return disk.Rename(f.Name(), name)
 }
 
 // found makes sure that the catalogue has an origin, and the catalogue of the single node that this
@@ -197,7 +198,7 @@ func exists(name string) bool {
 	return err == nil
 }
 
-// State of a node's folder, which it tells nodes that would begin a catalogue.
+// State of a node's folder, which it reports to nodes that would begin a catalogue.
 const (
 	isFresh    = "fresh"
 	isMember   = "is of a cluster"

@@ -152,13 +152,9 @@ const (
 // keepLogs keeps the logs where they should be until the node is closed: on as many nodes as there
 // are, up to logReplicas, and on none that was removed. One node does it for all.
 func (n *Backend) keepLogs() {
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := n.untilClosed()
 	defer cancel()
-	n.wait.Go(func() {
-		<-n.done
-		cancel()
-	})
-	var seen, told string
+	var seen, reported string
 	for at := time.Now(); ctx.Err() == nil; pause(ctx, logsInterval) {
 		if n.oldLog != "" && n.rebuilt() {
 			if err := os.RemoveAll(n.oldLog); err == nil {
@@ -171,10 +167,10 @@ func (n *Backend) keepLogs() {
 		}
 		err := n.moveLogs(ctx)
 		if err == nil {
-			seen, at, told = state, time.Now(), ""
-		} else if ctx.Err() == nil && err.Error() != told {
-			told = err.Error()
-			n.notice("moving logs, which is tried again: " + told)
+			seen, at, reported = state, time.Now(), ""
+		} else if ctx.Err() == nil && err.Error() != reported {
+			reported = err.Error()
+			n.notice("moving logs, which is tried again: " + reported)
 		}
 	}
 }

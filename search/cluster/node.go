@@ -253,6 +253,19 @@ const (
 	openMost = 20 * time.Second // of a try
 )
 
+// untilClosed returns a context that ends when the node is closed.
+func (n *Backend) untilClosed() (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(context.Background())
+	n.wait.Go(func() {
+		select {
+		case <-n.done:
+			cancel()
+		case <-ctx.Done():
+		}
+	})
+	return ctx, cancel
+}
+
 // retry calls f until it succeeds or ctx ends, and reports now and then why it does not.
 func (n *Backend) retry(ctx context.Context, what string, f func(ctx context.Context) error) error {
 	began, told := time.Now(), time.Now()
