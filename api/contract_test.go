@@ -216,6 +216,7 @@ func (c *contract) check(e *echo.Echo, r *http.Request, asked *recorded, rec *ex
 	}
 	ec := e.AcquireContext()
 	defer e.ReleaseContext(ec)
+	ec.Reset(r, nil) // it may have the route of an earlier request
 	e.Router().Find(r.Method, echo.GetPath(r), ec)
 	path, ok := c.paths[ec.Path()]
 	var op *openapi3.Operation
