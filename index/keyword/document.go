@@ -59,7 +59,7 @@ type document struct {
 // the only posting of a term with norm 0 looks like none.
 type docField struct {
 	name    string
-	value   []byte // of _id only
+	value   []byte // stored
 	options index.FieldIndexingOptions
 	length  int
 	terms   index.TokenFrequencies
@@ -83,6 +83,7 @@ func newDocument(e *Entry, a *analysis.Analyzer, fieldOf func(name string) strin
 		}
 		return f
 	}
+	var next neighbours
 	for _, t := range e.Text {
 		f := field(textPrefix + fieldOf(t.Name))
 		if f.terms == nil {
@@ -93,7 +94,9 @@ func newDocument(e *Entry, a *analysis.Analyzer, fieldOf func(name string) strin
 		for t := range a.Tokens(t.Text) {
 			f.word(t.Term)
 			length.Add(t)
+			next.add(t)
 		}
+		next.endText()
 		f.length += length.Length()
 	}
 	lengths := docField{name: lengthField, options: index.IndexField, length: 1, terms: index.TokenFrequencies{}}
@@ -104,7 +107,7 @@ func newDocument(e *Entry, a *analysis.Analyzer, fieldOf func(name string) strin
 		}
 	}
 	if len(lengths.terms) > 0 {
-		d.fields = append(d.fields, &lengths)
+		d.fields = append(d.fields, &lengths, &docField{name: neighbourField, value: next.filter(), options: index.StoreField, length: 1, terms: index.TokenFrequencies{}})
 	}
 	var values []filter.Value
 	for name, v := range e.Values {

@@ -214,7 +214,8 @@ func (p Phrase) count(at map[uint64]occurrences, of func(s step) uint64) int {
 }
 
 // WithTerms returns the documents that have all terms of p in one of fields, or in one of all text
-// fields if there are none. An empty phrase has no documents.
+// fields if there are none, but hardly any that have them only in another order or apart. An empty
+// phrase has no documents.
 func (x *Index) WithTerms(ctx context.Context, p Phrase, fields []string) (*roaring.Bitmap, error) {
 	result := roaring.New()
 	if p.Len() == 0 {
@@ -237,7 +238,11 @@ func (x *Index) WithTerms(ctx context.Context, p Phrase, fields []string) (*roar
 				}
 				local.Or(docs)
 			}
-			s.addNumbers(result, s.live(local))
+			docs, err := s.mayHavePhrase(p, s.live(local))
+			if err != nil {
+				return err
+			}
+			s.addNumbers(result, docs)
 		}
 		return nil
 	})

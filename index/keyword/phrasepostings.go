@@ -25,10 +25,11 @@ type Texts func(ctx context.Context, nos []uint32, f func(no uint32, text Field,
 type candidates struct{ docs, freqs []uint32 }
 
 // phrasePostings returns the postings of a phrase in each of fields in segment s. The index has no
-// positions, so the texts of the documents with all terms are read, the shortest first, within the
-// bounds above, of which a segment has its share. Beyond the bounds a document counts as many
-// occurrences as it has of the rarest term. If the phrase is an unlikely one, a quarter of the
-// bounds is read, and other documents count only if half of those read have the phrase.
+// positions, so the texts of documents with all terms are read, except those that their neighbour
+// filters exclude, the shortest first, within the bounds above, of which a segment has its share.
+// Beyond the bounds a document counts as many occurrences as it has of the rarest term. Of an
+// unlikely phrase a quarter of the bounds is read, and other documents count only if half of those
+// read have it.
 func (x *Index) phrasePostings(ctx context.Context, v *view, s *segmentView, alt alternative, fields []string, texts Texts) ([]*postings, error) {
 	out := make([]*postings, len(fields))
 	p, key := alt.phrase, ""
@@ -59,6 +60,13 @@ func (x *Index) phrasePostings(ctx context.Context, v *view, s *segmentView, alt
 		found[name] = c
 		docs.AddMany(c.docs)
 	}
+	docs, err := s.mayHavePhrase(p, docs)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range found {
+		c.keep(docs)
+	}
 	if texts != nil && !docs.IsEmpty() {
 		share, least := float64(len(s.nos))/float64(max(v.docs, 1)), minPhraseShare
 		if alt.unlikely {
@@ -73,7 +81,7 @@ func (x *Index) phrasePostings(ctx context.Context, v *view, s *segmentView, alt
 		}
 		for _, c := range found {
 			if alt.unlikely && !c.mostly(read) {
-				c.keep(read)
+				c.keep(roaring.BitmapOf(read...))
 			}
 		}
 	}
@@ -162,31 +170,12 @@ func (x *Index) readPhrase(ctx context.Context, s *segmentView, alt alternative,
 			return
 		}
 		at, ok := slices.BinarySearch(c.docs, byNo[no])
-		if !ok || alt.unlikely && !x.mayBeIn(alt.phrase, text.Text) {
+		if !ok {
 			return
 		}
 		stems, _, _ := x.occurrences(text.Text, starts, alt.phrase)
 		c.freqs[at] += uint32(alt.phrase.count(stems, termOf))
 	})
-}
-
-// mayBeIn reports whether the first two terms of a phrase follow each other in text, which is
-// faster to find out than where the phrase is: hardly any text has an unlikely one.
-func (x *Index) mayBeIn(p Phrase, text string) bool {
-	if len(p.steps) < 2 || !p.isPlain() {
-		return true
-	}
-	first, second := p.steps[0].term, p.steps[1].term
-	next := []int{} // positions after the first term
-	for t := range x.analyzer.Tokens(text) {
-		if t.Term == second && slices.Contains(next, t.Position) {
-			return true
-		}
-		if t.Term == first {
-			next = append(slices.DeleteFunc(next, func(n int) bool { return n < t.Position }), t.Next)
-		}
-	}
-	return false
 }
 
 // candidates returns the documents of a field that have all terms of p and not the term without, if
@@ -234,10 +223,9 @@ func (c *candidates) mostly(docs []uint32) bool {
 }
 
 // keep removes the occurrences in all documents but docs.
-func (c *candidates) keep(docs []uint32) {
-	kept := roaring.BitmapOf(docs...)
+func (c *candidates) keep(docs *roaring.Bitmap) {
 	for i, doc := range c.docs {
-		if !kept.Contains(doc) {
+		if !docs.Contains(doc) {
 			c.freqs[i] = 0
 		}
 	}

@@ -187,23 +187,23 @@ func TestSynonyms(t *testing.T) {
 	}
 }
 
-// TestPhraseBounds: of very many documents with all words of a phrase some are read, once; the
-// others count as having it.
+// TestPhraseBounds: of very many documents with all pairs of words of a phrase some are read, once;
+// the others count as having it.
 func TestPhraseBounds(t *testing.T) {
 	const docs = maxPhraseDocs + 500
 	all := map[uint32]Entry{}
 	var entries []Entry
 	for no := range uint32(docs) {
-		e := Entry{No: no, Text: []Field{{"body", "York is new " + strings.Repeat("word ", int(no)%7)}}}
+		e := Entry{No: no, Text: []Field{{"body", "York City is not new: New York " + strings.Repeat("word ", int(no)%7)}}}
 		if no%5 == 0 {
-			e.Text[0].Text = "New York, " + e.Text[0].Text
+			e.Text[0].Text = "New York City, " + e.Text[0].Text
 		}
 		entries, all[no] = append(entries, e), e
 	}
 	x := openTemp(t, Options{})
 	apply(t, x, 1, entries...)
 	var read atomic.Int64
-	q := Query{Text: "nyc", Synonyms: newSynonyms(t, "nyc, new york"), Texts: func(ctx context.Context, nos []uint32, f func(uint32, Field, []int)) error {
+	q := Query{Text: "nyc", Synonyms: newSynonyms(t, "nyc, new york city"), Texts: func(ctx context.Context, nos []uint32, f func(uint32, Field, []int)) error {
 		read.Add(int64(len(nos)))
 		return textsOf(all)(ctx, nos, f)
 	}}
@@ -248,7 +248,7 @@ func TestPhraseBounds(t *testing.T) {
 	if n := read.Load(); n != before {
 		t.Errorf("%d texts read again", n-before)
 	}
-	all[1] = Entry{No: 1, Text: []Field{{"body", "York is new " + strings.Repeat("word ", 1000)}}} // longer than the share of one document
+	all[1] = Entry{No: 1, Text: []Field{{"body", "York City is not new: New York " + strings.Repeat("word ", 1000)}}} // longer than the share of one document
 	one := false
 	for seq := uint64(2); seq < 12 && !one; seq++ { // segments that are merged meanwhile are read again
 		before = read.Load()

@@ -15,6 +15,8 @@ const (
 	textPrefix  = "t:"   // followed by the name of a text field: its terms with their frequencies
 	valueField  = "v"    // the filterable values of all fields, see valueKey
 	lengthField = "#len" // names of text fields as terms, with their numbers of tokens as frequencies
+
+	neighbourField = "#next" // stored: the neighbour filter
 )
 
 // maxValueName is the length in bytes up to which names are part of the terms of their values.
