@@ -17,12 +17,13 @@ const (
 	CollectionsAdmin                    // make, change and drop collections
 	KeysAdmin                           // make, list and revoke keys
 	MetricsRead                         // read the server's metrics, which name all collections
+	AnalyticsRead                       // read what users searched for, and which hits they opened
 
 	All = 1<<iota - 1
 )
 
 // scopeNames are the names of the scopes, in the order of their bits.
-var scopeNames = [...]string{"search", "documents:read", "documents:write", "collections:admin", "keys:admin", "metrics:read"}
+var scopeNames = [...]string{"search", "documents:read", "documents:write", "collections:admin", "keys:admin", "metrics:read", "analytics:read"}
 
 // ScopeNames returns the names of all scopes.
 func ScopeNames() []string { return slices.Clone(scopeNames[:]) }

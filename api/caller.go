@@ -30,6 +30,7 @@ var tenantRoutes = map[string]bool{
 	"GET /v1/collections/{collection}/suggest":       true,
 	"GET /v1/collections/{collection}/explain/{id}":  true,
 	"POST /v1/collections/{collection}/explain/{id}": true,
+	"POST /v1/collections/{collection}/events":       true,
 
 	"POST /v1/search": true,
 

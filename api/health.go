@@ -64,6 +64,8 @@ type info struct {
 	Encoder search.EncoderInfo `json:"encoder"`
 	Limits  infoLimits         `json:"limits"`
 
+	Analytics bool `json:"analytics,omitempty"` // searches are logged
+
 	Defaults search.Settings `json:"defaults"` // what holds where the settings of a collection say nothing
 }
 
@@ -100,7 +102,8 @@ func (s *Server) info(_ http.ResponseWriter, r *http.Request) (any, error) {
 		Limits: infoLimits{Body: s.o.MaxBody, Documents: s.o.MaxDocuments, Import: s.o.MaxImport, Document: s.o.MaxItem, PDF: s.pdfBytes(), File: maxFile,
 			Items: maxItems, RerankTexts: maxRerankTexts, TokenTexts: maxTokenTexts, TokenValues: search.MaxTokenValues, AttentionTokens: search.MaxAttentionTokens, Query: search.MaxQueryBytes, Hits: search.MaxLimit, Window: search.MaxWindow,
 			SearchSeconds: s.o.SearchTimeout.Seconds()},
-		Defaults: search.DefaultSettings(m),
+		Analytics: s.o.Analytics != nil,
+		Defaults:  search.DefaultSettings(m),
 	}, nil
 }
 

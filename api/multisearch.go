@@ -195,7 +195,7 @@ func (s *Server) askAll(ctx context.Context, queries []collectionQuery, n int) (
 			return nil, inSearch(i, inQuery(err))
 		}
 		s.metrics.observeSearch(res)
-		parts[i] = multiPart{q.Collection, *res}
+		parts[i] = multiPart{q.Collection, *s.logged(ctx, q.Collection, &q.Query, res)}
 	}
 	return parts, nil
 }

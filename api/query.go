@@ -78,6 +78,9 @@ func queryOf(p *params) (search.Query, error) {
 	if rules, ok := p.boolean("rules"); ok {
 		q.Rules = &rules
 	}
+	if log, ok := p.boolean("analytics"); ok {
+		q.Analytics = &log
+	}
 	q.AllowPartial, _ = p.boolean("allow_partial")
 	q.Rerank, _ = p.boolean("rerank")
 	q.RerankWindow, _ = p.integer("rerank_window")
@@ -217,7 +220,7 @@ func (s *Server) search(r *http.Request, q search.Query) (any, error) {
 		return nil, err
 	}
 	res, err := s.o.Engine.Search(r.Context(), r.PathValue("collection"), q)
-	return s.searched(r, res, err)
+	return s.searched(r, s.logged(r.Context(), r.PathValue("collection"), &q, res), err)
 }
 
 // searched counts a search and adds the request id to its answer.

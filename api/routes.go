@@ -61,6 +61,7 @@ func (s *Server) routes() []route {
 		toManage, toGrant, any    = access.CollectionsAdmin, access.KeysAdmin, access.All
 	)
 	copies := copies.Handlers{Copies: s.o.Copies, Decode: decodeBody, Body: bodyOf}
+	events := s.events()
 	return append(s.meiliRoutes(), []route{
 		{"GET", "/v1/collections", any, value(s.listCollections), 0, nil, quick},
 		{"POST", "/v1/collections", toManage, s.createCollection, small, s.writes, write},
@@ -89,6 +90,11 @@ func (s *Server) routes() []route {
 		{"GET", "/v1/collections/{collection}/suggest", toSearch, value(s.suggest), 0, s.searches, find},
 		{"GET", "/v1/collections/{collection}/explain/{id}", toSearch, value(s.getExplain), 0, s.searches, find},
 		{"POST", "/v1/collections/{collection}/explain/{id}", toSearch, value(s.postExplain), small, s.searches, find},
+
+		{"POST", "/v1/collections/{collection}/events", toSearch, empty(events.Add), small, nil, quick},
+		{"GET", "/v1/collections/{collection}/events", access.AnalyticsRead, events.List, 0, nil, write},
+		{"DELETE", "/v1/collections/{collection}/events", toManage, empty(events.Clear), 0, s.writes, write},
+		{"GET", "/v1/collections/{collection}/analytics", access.AnalyticsRead, value(s.report), 0, s.writes, write},
 
 		{"POST", "/v1/search", toSearch, value(s.multiSearch), small, s.searches, write},
 
@@ -168,7 +174,8 @@ var queried = map[string]bool{
 	"GET /v1/collections/{collection}/suggest":           true,
 	"GET /v1/collections/{collection}/explain/{id}":      true,
 	"GET /v1/collections/{collection}/map":               true,
-	"GET /v1/tasks":                                      true,
+	"GET /v1/collections/{collection}/analytics":         true,
+	"GET /v1/tasks": true,
 }
 
 // checkQuery refuses query parameters that one of our own routes would ignore. Clients of other

@@ -17,7 +17,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"example.com/searchd/access"
+	"example.com/searchd/analytics"
 	"example.com/searchd/api/completion"
+	"example.com/searchd/api/events"
 	"example.com/searchd/api/meilisearch"
 	"example.com/searchd/extract"
 	"example.com/searchd/internal/connlimit"
@@ -35,6 +37,8 @@ type Options struct {
 	Logger       *slog.Logger          // default: slog.Default()
 	Version      string                // shown by /info; default "dev"
 	Revision     string                // of the source, shown by /info; default: none
+	Analytics    *analytics.Log        // where searches and clicks are logged; default: nowhere
+	PastQueries  *events.Past          // completes queries with those of others; default: nothing does
 	Meilisearch  meilisearch.Vault     // answers the clients of Meilisearch and keeps their settings there; default: their routes do not exist
 	Keys         *access.Keyring       // who may do what; default: everybody may do everything
 	TLS          *tls.Config           // speaks TLS with it; default: plain HTTP

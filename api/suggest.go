@@ -23,5 +23,6 @@ func (s *Server) suggest(_ http.ResponseWriter, r *http.Request) (any, error) {
 	if err = cmp.Or(p.err(), err); err != nil {
 		return nil, err
 	}
-	return s.o.Engine.Suggest(r.Context(), r.PathValue("collection"), q)
+	out, err := s.o.Engine.Suggest(r.Context(), r.PathValue("collection"), q)
+	return s.withPast(r.Context(), r.PathValue("collection"), q, out, err)
 }

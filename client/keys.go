@@ -10,7 +10,7 @@ import (
 // KeySpec is what an API key may do.
 type KeySpec struct {
 	Name        string    `json:"name"`
-	Scopes      []string  `json:"scopes"`                // search, documents:read, documents:write, collections:admin, keys:admin, metrics:read
+	Scopes      []string  `json:"scopes"`                // search, documents:read, documents:write, collections:admin, keys:admin, metrics:read, analytics:read
 	Collections []string  `json:"collections,omitempty"` // patterns of names, '*' stands for any text; default: all
 	Expires     time.Time `json:"expires,omitzero"`      // default: never
 	RateLimit   float64   `json:"rate_limit,omitempty"`  // requests per second; default: the server's

@@ -40,6 +40,7 @@ type Query struct {
 	MinSimilarity float64   `json:"min_similarity,omitempty"`
 	Diversity     float64   `json:"diversity,omitempty"` // 0 to 1: how much what is like an earlier hit is held back
 	NoHighlight   bool      `json:"-"`                   // leave out the marked texts
+	NoAnalytics   bool      `json:"-"`                   // a server that logs searches leaves this one out
 	Sentences     bool      `json:"sentences,omitempty"` // return the sentence of each hit's best passage that is nearest to the query
 	Explain       bool      `json:"explain,omitempty"`
 	AllowPartial  bool      `json:"allow_partial,omitempty"` // of a cluster: answer without partitions that no node serves
@@ -56,9 +57,13 @@ func (q Query) MarshalJSON() ([]byte, error) {
 		Limit     *int     `json:"limit,omitempty"`
 		Passages  *int     `json:"passages,omitempty"`
 		Highlight *bool    `json:"highlight,omitempty"`
+		Analytics *bool    `json:"analytics,omitempty"`
 	}{plain: plain(q), Alpha: optional(q.Alpha), Limit: optional(q.Limit), Passages: optional(q.Passages)}
 	if q.NoHighlight {
 		body.Highlight = new(false)
+	}
+	if q.NoAnalytics {
+		body.Analytics = new(false)
 	}
 	return json.Marshal(body)
 }
@@ -86,6 +91,7 @@ type Response struct {
 	Query        *QueryText             `json:"query,omitempty"`              // how Q was parsed; nil if it is plain words without corrections
 	Rules        []RuleApplied          `json:"rules,omitempty"`              // of the collection that the query matches
 	Redirect     string                 `json:"redirect,omitempty"`           // where the first of these that has a redirect sends the user
+	SearchID     string                 `json:"search_id,omitempty"`          // for [Events.Click], where the server logs searches
 	RequestID    string                 `json:"request_id"`
 }
 

@@ -18,7 +18,7 @@ function keyWanted(status, code, changes) {
 
 /** fetch with the key, which is asked for where the server wants one. */
 async function send(path, init = {}) {
-  const changes = Boolean(init.method) && !/(search|batch|similar|map|attention)$/.test(path);
+  const changes = Boolean(init.method) && !/(search|batch|similar|map|attention|events)$/.test(path);
   for (let first = true; ; first = false) {
     const sent = headers();
     let res;
@@ -81,6 +81,10 @@ export async function fetchDocument(collection, id) {
 /** Documents that are similar to others: {ids, limit, filter}. */
 export const similar = (collection, request, signal) => post(within(collection, '/similar'), request, signal, parseExactly);
 export const suggest = (collection, q, signal) => call(within(collection, `/suggest?${new URLSearchParams({ q })}`), { signal });
+/** What users searched for and opened, counted. */
+export const analytics = (collection) => call(within(collection, '/analytics'));
+/** Reports what somebody did with an answer of a server that logs searches; nothing waits for it. */
+export const report = (collection, event) => { post(within(collection, '/events'), event).catch(() => {}); };
 export const attention = (request, signal) => post('v1/attention', request, signal);
 
 export const map = (collection, options, signal) => post(within(collection, '/map'), options, signal);

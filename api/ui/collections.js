@@ -2,6 +2,7 @@
 import * as api from './api.js';
 import { ask, bytes, count, duration, el, toast } from './dom.js';
 import { languageName, languageOptions, openSettings, otherLanguage, quantizeOptions } from './settings.js';
+import { openSearches } from './searches.js';
 import { address, state } from './state.js';
 import { trouble } from './trouble.js';
 import { accepted, dropped, Upload } from './upload.js';
@@ -60,7 +61,7 @@ export class Collections {
       this.list.replaceChildren(trouble(err, () => this.ask()));
       if (err.status === 401) return;
     }
-    api.info().then((i) => this.showModel(i), () => { this.model.hidden = true; });
+    api.info().then((i) => { this.list.classList.toggle('logged', Boolean(i.analytics)); this.showModel(i); }, () => { this.model.hidden = true; });
     this.showTasks(tasks);
   }
 
@@ -82,7 +83,8 @@ export class Collections {
     facts.push(...fact('language', languageName(info.settings.language || 'en')), ...fact('model', `${info.model.name}, ${info.model.dimension} dimensions`));
     return el('article', { class: 'collection' },
       el('header', null, el('h2', null, el('a', { href: address({ view: 'search', c: info.name, q: '', filter: '', sort: '', own: {} }) }, info.name)),
-        el('span', { class: 'actions' }, el('button', { type: 'button', class: 'link', 'aria-label': `Settings of ${info.name}`, onclick: () => this.settings(info.name) }, 'Settings'),
+        el('span', { class: 'actions' }, el('button', { type: 'button', class: 'link logs', 'aria-label': `Searches in ${info.name}`, onclick: () => openSearches(info.name).catch((err) => toast(err.message)) }, 'Searches'),
+          el('button', { type: 'button', class: 'link', 'aria-label': `Settings of ${info.name}`, onclick: () => this.settings(info.name) }, 'Settings'),
           el('button', { type: 'button', class: 'link', 'aria-label': `Delete ${info.name}`, onclick: () => this.remove(info) }, 'Delete'))),
       el('dl', null, ...facts.flat()));
   }

@@ -91,7 +91,7 @@ export class Compare extends View {
   }
 
   query(s) {
-    const q = { q: state.q, mode: s.mode, limit: s.rerank ? Math.min(below, 30) : below, explain: true, omit_fields: texts(this.page.info()) };
+    const q = { q: state.q, mode: s.mode, limit: s.rerank ? Math.min(below, 30) : below, explain: true, omit_fields: texts(this.page.info()), analytics: false };
     if (s.mode === 'hybrid') Object.assign(q, { fusion: s.fusion }, s.alpha === null ? {} : { alpha: s.alpha });
     if (s.rerank) q.rerank = true;
     if (state.filter) q.filter = state.filter;

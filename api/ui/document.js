@@ -41,7 +41,7 @@ export class DocumentView extends View {
   async found(id, signal) {
     const plain = { id, score: 0, document: {}, passages: [] };
     if (!state.q.trim() || browses(state.q)) return plain;
-    const res = await api.search(state.c, { q: state.q, mode: state.mode, filter: `_id = '${id.replaceAll("'", "''")}'`, limit: 1, passages: mostPassages, explain: true, sentences: state.mode !== 'keyword' }, signal);
+    const res = await api.search(state.c, { q: state.q, mode: state.mode, filter: `_id = '${id.replaceAll("'", "''")}'`, limit: 1, passages: mostPassages, explain: true, sentences: state.mode !== 'keyword', analytics: false }, signal);
     return res.hits.find((h) => h.id === id) ?? plain;
   }
 

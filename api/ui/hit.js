@@ -80,7 +80,7 @@ export class Card {
 
   head() {
     const h = el('h2', { dir: 'auto', title: this.title.text.length > 120 ? this.title.text : null });
-    const into = el('a', { href: documentAddress(this.hit.id), 'data-role': 'open' });
+    const into = el('a', { href: documentAddress(this.hit.id), 'data-role': 'open', onclick: () => this.actions.opened?.(this.hit.id) });
     const marked = this.hit.highlights?.[this.title.field]?.[0];
     const parts = marked ? parseMarked(marked) : [];
     if (parts.length && parts.map((p) => p.text).join('') === this.title.text) {
@@ -176,13 +176,14 @@ export class Card {
   foot() {
     this.textButton = el('button', { type: 'button', class: 'link', 'data-role': 'text', 'aria-expanded': String(this.openText), onclick: () => this.toggleText() }, 'Full text');
     this.whyButton = this.hit.explain ? el('button', { type: 'button', class: 'link', 'data-role': 'why', 'aria-expanded': String(this.openWhy), onclick: () => this.toggleWhy() }, 'Why this result?') : null;
-    const source = this.link ? el('a', { class: 'link', href: this.link.href, target: '_blank', rel: 'noopener noreferrer' }, 'Source ↗') : null;
+    const source = this.link ? el('a', { class: 'link', href: this.link.href, target: '_blank', rel: 'noopener noreferrer', onclick: () => this.actions.opened?.(this.hit.id) }, 'Source ↗') : null;
     const id = this.hit.id !== this.title.text ? el('span', { class: 'id', title: this.hit.id }, this.hit.id) : null;
     return el('footer', null, id, source, this.textButton, this.whyButton);
   }
 
   toggleText() {
     this.openText = !this.openText;
+    if (this.openText) this.actions.opened?.(this.hit.id);
     this.fill();
     if (this.openText) this.filled.then(() => this.mark?.scrollIntoView({ block: 'nearest' }));
   }

@@ -59,7 +59,7 @@ export class Inside extends View {
   /** The nearest documents, for a text to begin with and for the chart. */
   async hits(query, signal) {
     if (!state.c) return [];
-    const res = await api.search(state.c, { q: query, mode: 'semantic', limit: rivals + 1 }, signal);
+    const res = await api.search(state.c, { q: query, mode: 'semantic', limit: rivals + 1, analytics: false }, signal);
     return res.hits.filter((h) => h.passages[0]?.text);
   }
 

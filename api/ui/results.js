@@ -10,6 +10,7 @@ import { browses } from './text.js';
 import { textFields, titleFields, titleOf, untitled } from './title.js';
 import { trouble } from './trouble.js';
 
+const readDelay = 2000; // ms until an answer counts as read
 const pauseDelay = 150; // ms without a key until the meaning is asked for too
 const busyDelay = 150; // ms until waiting is shown
 const slowDelay = 4000; // ms until it is said
@@ -120,12 +121,15 @@ export class Results {
     const busy = setTimeout(() => ui.box.classList.add('busy'), busyDelay);
     const slow = setTimeout(() => { ui.status.textContent = 'Waiting for the server …'; }, slowDelay);
     try {
-      const res = await this.search(asked.c, mine, preview);
+      const same = this.answer?.asked.q === asked.q && this.answer.asked.c === asked.c && !this.answer.preview && this.answer.res.search_id; // narrowed, sorted or finished: one search for the log
+      const res = await this.search(asked.c, mine, preview, same);
+      if (same && !preview) res.search_id = same;
       if (mine !== this.running) return;
       if (!this.answer) await this.narrow.ready(); // what is above the hits comes with the first of them
       if (mine !== this.running) return;
       const answer = { asked, res, preview };
       this.arrive(answer);
+      if (res.search_id && !preview && (same || this.typing)) setTimeout(() => { if (this.answer === answer) api.report(asked.c, { event: 'view', search_id: res.search_id }); }, this.typing ? readDelay : 0);
       if (!preview) this.entitle(answer, mine.signal);
       if (!preview && asked.mode !== 'keyword' && !browses(asked.q) && res.hits.length) this.sentences(answer, 0, mine.signal);
     } catch (err) {
@@ -139,8 +143,8 @@ export class Results {
   }
 
   /** Hits come without their texts, whose passages they bring along; a card that is opened fetches its document. Counts come with them where they are shown. */
-  async search(c, { signal }, preview) {
-    const q = (facets) => this.query({ omit_fields: texts(this.page.info()), facets, ...(preview && { mode: 'keyword', alpha: undefined, limit: pageSize, passages: 1 }) });
+  async search(c, { signal }, preview, same) {
+    const q = (facets) => this.query({ omit_fields: texts(this.page.info()), facets, analytics: same ? false : undefined, ...(preview && { mode: 'keyword', alpha: undefined, limit: pageSize, passages: 1 }) });
     let facets = preview || !state.narrow ? undefined : await this.narrow.facetRequests();
     for (let refused = false; ; refused = true) {
       signal.throwIfAborted();
@@ -166,7 +170,7 @@ export class Results {
   /** Marks the nearest sentences in the hits that an answer shows from a place on. They cost the server more than the search, so they are asked for behind it. */
   async sentences(a, offset, signal) {
     try {
-      const q = { ...this.query({ offset, limit: this.shown - offset, passages: 1, highlight: false, sentences: true, return_fields: [] }), explain: undefined };
+      const q = { ...this.query({ offset, limit: this.shown - offset, passages: 1, highlight: false, sentences: true, return_fields: [], analytics: false }), explain: undefined };
       const res = await api.search(a.asked.c, q, signal);
       const near = new Map(res.hits.map((h) => [h.id, h.passages[0]?.sentence]));
       for (const h of a.res.hits) if (near.get(h.id) && h.passages[0]) h.passages[0].sentence = near.get(h.id);
@@ -308,7 +312,14 @@ export class Results {
 
   card(hit) {
     const c = this.answer.asked.c;
-    return new Card(hit, { first: (id) => this.firsts.get(`${c} ${id}`), filter: (f) => this.page.addFilter(f), query: () => this.asked(), info: () => this.page.info(), whole: (id) => api.fetchDocument(c, id) });
+    return new Card(hit, { first: (id) => this.firsts.get(`${c} ${id}`), filter: (f) => this.page.addFilter(f), query: () => this.asked(), info: () => this.page.info(), whole: (id) => api.fetchDocument(c, id), opened: (id) => this.opened(c, id) });
+  }
+
+  /** Reports that a hit was opened, to a server that logs searches. */
+  opened(c, id) {
+    const res = this.answer?.asked.c === c ? this.answer.res : null;
+    const position = res ? res.hits.findIndex((h) => h.id === id) + 1 : 0;
+    if (res?.search_id && position) api.report(c, { event: 'click', search_id: res.search_id, document: id, position });
   }
 
   /** Exactly one card can be reached with Tab; the arrows move on. */
@@ -432,7 +443,7 @@ export class Results {
     const key = `${c} ${this.page.info()?.sequence}`;
     if (this.sampled?.key !== key) {
       const pick = (res) => [...new Set(res.hits.map(titleOf).filter((t) => t.field && t.text.length <= 60).map((t) => t.text))].slice(0, 5);
-      this.sampled = { key, titles: api.search(c, { q: 'how it works', mode: 'semantic', limit: 12, diversity: 0.8, passages: 0, highlight: false, return_fields: titleFields }).then(pick) };
+      this.sampled = { key, titles: api.search(c, { q: 'how it works', mode: 'semantic', limit: 12, diversity: 0.8, passages: 0, highlight: false, return_fields: titleFields, analytics: false }).then(pick) };
     }
     return this.sampled.titles;
   }
@@ -455,6 +466,7 @@ export class Results {
     } else if (e.key === 'Enter' && e.target === card.article) {
       card.toggleText();
     } else if (e.key === 'o') {
+      this.opened(this.from, card.hit.id);
       this.page.go(documentAddress(card.hit.id));
     } else if (e.key === 'w') {
       card.toggleWhy();

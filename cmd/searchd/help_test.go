@@ -34,7 +34,7 @@ func TestRerankNeedsModel(t *testing.T) {
 // wrong arguments are answered with the right ones.
 func TestWrongArguments(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
-		{"nosuch", `command: got "nosuch", allowed: backup, `},
+		{"nosuch", `command: got "nosuch", allowed: analytics, backup, `},
 		{"querry x", "command: got \"querry\"; did you mean query? `searchd --help` lists all"},
 		{"keys list x", `argument: got "x", allowed: none; it is called as searchd keys list`},
 		{"health --addr http://127.0.0.1:8080", `--addr: got "http://127.0.0.1:8080", allowed: HOST:PORT`},
@@ -45,7 +45,7 @@ func TestWrongArguments(t *testing.T) {
 		{"models pull", "searchd models pull OWNER/NAME[@REVISION]"},
 		{"restore --data x", "searchd restore FILE --data DIR"},
 		{"check stray", "searchd check"},
-		{"help nosuch", `command: got "nosuch", allowed: backup, `},
+		{"help nosuch", `command: got "nosuch", allowed: analytics, backup, `},
 		{"help keys revok", "keys: got \"revok\"; did you mean revoke? `searchd keys --help` lists all"},
 		{"help serve x", `unknown command "x" for "searchd serve"`},
 		{"rerank --model x --pooling max", "unknown flag: --pooling; `searchd rerank --help` names the flags"},

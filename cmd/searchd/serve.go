@@ -48,6 +48,9 @@ type serveFlags struct {
 	maxConns, maxCollections int
 	grace                    time.Duration
 	meilisearch              bool
+	analyticsDays            int
+	analyticsMiB             int64
+	suggestQueries           bool
 }
 
 func newServeCommand() *cobra.Command {
@@ -80,6 +83,9 @@ func (f *serveFlags) add(cmd *cobra.Command) {
 	cmd.Flags().IntVar(&f.maxCollections, "max-collections", search.DefaultMaxCollections, "limit on the number of collections; lower where a process may have few open files")
 	cmd.Flags().DurationVar(&f.grace, "drain-grace", 0, "how long requests are still served, with 503 on /readyz, before the server stops (default 5s, on loopback 0s)")
 	cmd.Flags().BoolVar(&f.meilisearch, "meilisearch", false, "serve the clients of Meilisearch, too: /indexes, /multi-search, /tasks, /keys and so on")
+	cmd.Flags().IntVar(&f.analyticsDays, "analytics-days", 0, "log searches and clicks, without addresses and keys, and keep them for so many days; 0: do not")
+	cmd.Flags().Int64Var(&f.analyticsMiB, "analytics-mib", 64, "limit on the size of that log in MiB; beyond it the oldest part is deleted")
+	cmd.Flags().BoolVar(&f.suggestQueries, "suggest-queries", false, "suggest queries that others have searched with results; needs --analytics-days")
 	cmd.Flags().StringVar(&f.logFormat, "log-format", "text", "log lines on standard error: text or json")
 	settings.Choices(cmd, "log-format", "text", "json")
 	f.cluster.add(cmd)
@@ -111,6 +117,9 @@ func (f *serveFlags) serve(cmd *cobra.Command) error {
 	}
 	ao, err := f.apiOptions(cmd, l.Addr(), log)
 	if err != nil {
+		return err
+	}
+	if err := f.checkAnalytics(); err != nil {
 		return err
 	}
 	if f.maxCollections < 1 {
@@ -278,6 +287,11 @@ func (f *serveFlags) serveFolder(ctx context.Context, addr net.Addr, front *api.
 	if f.meilisearch {
 		o.Meilisearch = e.Vault()
 	}
+	closeLog, err := f.openAnalytics(&o)
+	if err != nil {
+		return err
+	}
+	defer closeLog()
 	s, err := api.New(o)
 	if err != nil {
 		return err

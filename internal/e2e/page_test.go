@@ -30,7 +30,14 @@ type served interface {
 // serve starts a server over an engine.
 func serve(t *testing.T, engine served) string {
 	t.Helper()
-	s, err := api.New(api.Options{Engine: engine, Inference: engine.Inference(), Logger: slog.New(slog.DiscardHandler), PDF: pdfReader.Read})
+	return serveWith(t, engine, api.Options{})
+}
+
+// serveWith is serve with options of the server.
+func serveWith(t *testing.T, engine served, o api.Options) string {
+	t.Helper()
+	o.Engine, o.Inference, o.Logger, o.PDF = engine, engine.Inference(), slog.New(slog.DiscardHandler), pdfReader.Read
+	s, err := api.New(o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 // rooms says which other rooms the packages of a room may import. Arrows point down only:
 //
 //	cmd -> api -> search -> { models, generate -> encoder -> pooling, index, store } -> internal
-//	cmd -> api -> access
+//	cmd -> api -> access, analytics
 //	cmd -> api -> mcp -> search
 //
 // A layer may be skipped. Inside a room packages are free.
@@ -19,21 +19,22 @@ var rooms = map[string]struct {
 	may []string
 	why string
 }{
-	"cmd":      {[]string{"api", "access", "mcp", "search", "models", "generate", "encoder", "pooling", "index", "store", "extract", "client", "internal"}, "commands put everything together"},
-	"api":      {[]string{"access", "mcp", "search", "models", "generate", "encoder", "pooling", "index", "store", "extract", "internal"}, "the API serves the engine; bodies are its only files, which it reads as ingest does, and it does not talk to itself over HTTP"},
-	"mcp":      {[]string{"search", "index", "internal"}, "what assistants may ask is the same over a pipe and over HTTP, of an engine and of a server far away"},
-	"search":   {[]string{"models", "generate", "encoder", "pooling", "index", "store", "internal"}, "the engine must work without a server"},
-	"models":   {[]string{"encoder", "pooling", "internal"}, "finding and loading checkpoints knows nothing of indexes or storage"},
-	"generate": {[]string{"encoder", "internal"}, "producing text knows nothing of indexes, storage and where checkpoints come from"},
-	"encoder":  {[]string{"pooling", "internal"}, "the encoder is of use without an index"},
-	"pooling":  {[]string{"internal"}, "pooling is arithmetic"},
-	"index":    {[]string{"internal"}, "indexes are derived and disposable: they see ids, vectors and words, and never the store or the encoder"},
-	"store":    {[]string{"internal"}, "the store sees ids, bytes and []float32, so that it can be checked and repaired without a model or an index"},
-	"access":   {nil, "who may do what is decided without the engine, the store and HTTP, so that it can be tested alone"},
-	"extract":  {nil, "extract stands on the ground, so that it can be used and fuzzed alone"},
-	"examples": {[]string{"search", "client"}, "an example shows what a program outside can do"},
-	"client":   {nil, "the client stands on the ground: whoever imports it must not get the engine with it"},
-	"internal": {nil, "what everybody may import must not import anybody"},
+	"cmd":       {[]string{"api", "access", "analytics", "mcp", "search", "models", "generate", "encoder", "pooling", "index", "store", "extract", "client", "internal"}, "commands put everything together"},
+	"api":       {[]string{"access", "analytics", "mcp", "search", "models", "generate", "encoder", "pooling", "index", "store", "extract", "internal"}, "the API serves the engine; bodies are its only files, which it reads as ingest does, and it does not talk to itself over HTTP"},
+	"mcp":       {[]string{"search", "index", "internal"}, "what assistants may ask is the same over a pipe and over HTTP, of an engine and of a server far away"},
+	"search":    {[]string{"models", "generate", "encoder", "pooling", "index", "store", "internal"}, "the engine must work without a server"},
+	"models":    {[]string{"encoder", "pooling", "internal"}, "finding and loading checkpoints knows nothing of indexes or storage"},
+	"generate":  {[]string{"encoder", "internal"}, "producing text knows nothing of indexes, storage and where checkpoints come from"},
+	"encoder":   {[]string{"pooling", "internal"}, "the encoder is of use without an index"},
+	"pooling":   {[]string{"internal"}, "pooling is arithmetic"},
+	"index":     {[]string{"internal"}, "indexes are derived and disposable: they see ids, vectors and words, and never the store or the encoder"},
+	"store":     {[]string{"internal"}, "the store sees ids, bytes and []float32, so that it can be checked and repaired without a model or an index"},
+	"analytics": {[]string{"internal"}, "the log of searches sees texts and ids, never the engine or HTTP"},
+	"access":    {nil, "who may do what is decided without the engine, the store and HTTP, so that it can be tested alone"},
+	"extract":   {nil, "extract stands on the ground, so that it can be used and fuzzed alone"},
+	"examples":  {[]string{"search", "client"}, "an example shows what a program outside can do"},
+	"client":    {nil, "the client stands on the ground: whoever imports it must not get the engine with it"},
+	"internal":  {nil, "what everybody may import must not import anybody"},
 }
 
 // closets are packages inside a room that may import less than it: these packages of ours, and what

@@ -70,6 +70,7 @@ type Query struct {
 	AllowPartial  bool          `json:"allow_partial,omitempty"`  // in a cluster: answer without partitions that no node serves, instead of failing
 	Rules         *bool         `json:"rules,omitempty"`          // apply the rules of the collection; default true
 	RerankWindow  int           `json:"rerank_window,omitempty"`  // how many, 1..200; default 30. With rerank, offset+limit <= rerank_window
+	Analytics     *bool         `json:"analytics,omitempty"`      // false: a server that logs searches leaves this one out
 
 	Within filter.Expr `json:"-"` // documents that the sender may see, whatever Filter says; nil: all. The answer gives nothing else away, see docs/how-to/tenants.md
 	Now    time.Time   `json:"-"` // the "now" of Boosts; zero: the time of the search

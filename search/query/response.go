@@ -26,6 +26,7 @@ type Response struct {
 	Query     *Text              `json:"query,omitempty"`              // how Q was read; absent where it is words alone and none was respelled
 	Rules     []RuleApplied      `json:"rules,omitempty"`              // of the collection that the query matches
 	Redirect  string             `json:"redirect,omitempty"`           // where the first of these that has a redirect sends the user
+	SearchID  string             `json:"search_id,omitempty"`          // set by a server that logs searches
 	RequestID string             `json:"request_id,omitempty"`         // set by the server
 }
 
