@@ -38,8 +38,11 @@ func (e *Engine) sweep(ctx context.Context) {
 }
 
 // expire deletes the documents of all collections that have expired at a time. A failure of one
-// collection does not keep the others from it.
+// collection does not keep the others from it. Of the nodes of a cluster only one does it.
 func (e *Engine) expire(ctx context.Context, now time.Time) error {
+	if shared, ok := e.backend.(backend.Shared); ok && !shared.Leads() {
+		return nil
+	}
 	list, err := e.Collections(ctx)
 	if err != nil {
 		return err

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"example.com/searchd/search"
+	"example.com/searchd/search/backend"
+	"example.com/searchd/search/embedded"
 	"example.com/searchd/search/mapping"
 )
 
@@ -73,5 +75,43 @@ func TestExpiry(t *testing.T) {
 	s := search.Settings{Expiry: &search.Expiry{Field: "raw"}, Fields: mapping.Mapping{"raw": {Type: mapping.Stored}}}
 	if _, err := e.CreateCollection(t.Context(), "raw", s); err == nil || !strings.Contains(fmt.Sprint(err), "expiry.field") {
 		t.Errorf("a stored field: %v, want an error about it", err)
+	}
+}
+
+// follower is a backend that others share, of whom another leads.
+type follower struct {
+	backend.Backend
+	leads bool
+}
+
+func (*follower) OnChange(func()) {}
+func (f *follower) Leads() bool   { return f.leads }
+
+// TestExpiryIsLeft: of those that share a backend only the one that leads deletes what has expired.
+func TestExpiryIsLeft(t *testing.T) {
+	b, err := embedded.Open(t.TempDir(), embedded.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &follower{Backend: b}
+	e, err := search.Open("", search.Options{Backend: f, Embedder: &fakeEmbedder{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	if _, err := e.CreateCollection(t.Context(), "docs", search.Settings{Expiry: &search.Expiry{Field: "at"}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Ingest(t.Context(), "docs", []search.Document{doc("past", `{"text":"a","at":"2026-02-01"}`)}); err != nil {
+		t.Fatal(err)
+	}
+	for _, f.leads = range []bool{false, true} {
+		if err := search.Expire(e, t.Context(), time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		docs, _, err := e.Documents(t.Context(), "docs", "", 1)
+		if err != nil || (len(docs) == 0) != f.leads {
+			t.Errorf("leads %t: %d documents are left, %v", f.leads, len(docs), err)
+		}
 	}
 }

@@ -39,6 +39,9 @@ type Shared interface {
 	Backend
 	// OnChange has f called, from any goroutine, when collections or values may have changed.
 	OnChange(f func())
+	// Leads reports whether this process is the one that does what one of them has to do for all.
+	// For some seconds after one came or went, two may be, or none.
+	Leads() bool
 }
 
 // ConfigureRequest asks for a collection with a config. It returns [ErrCollectionExists] where

@@ -80,6 +80,9 @@ func TestReady(t *testing.T) {
 	until(t, patience, n.Ready)
 	want(t, n, "three replicas have caught up", func(g Gauges) bool { return g.Serving == 3 && g.Lag == 0 })
 
+	if !n.Leads() {
+		t.Error("a cluster of one has no leader")
+	}
 	n.members.mu.Lock() // as if another node were needed for a majority
 	n.members.peer("other")
 	n.members.mu.Unlock()
@@ -88,6 +91,9 @@ func TestReady(t *testing.T) {
 		t.Errorf("without a majority: %v", err)
 	}
 	want(t, n, "one of two nodes", func(g Gauges) bool { return !g.InContact && g.Up == 1 && g.Down == 1 })
+	if n.Leads() {
+		t.Error("without a majority a node leads")
+	}
 }
 
 // TestHedges asks a replica that does not answer, and one that cannot, before one that does.
@@ -165,7 +171,24 @@ func TestGaugesOfThree(t *testing.T) {
 	if err := c.nodes[0].Ready(); err != nil {
 		t.Errorf("two nodes of three: %v", err)
 	}
+	leads := func(of int, nodes ...int) {
+		t.Helper()
+		until(t, patience, func() error {
+			for _, i := range nodes {
+				if c.nodes[i].Leads() != (i == of) {
+					return fmt.Errorf("node %d leads: %t, want node %d", i, c.nodes[i].Leads(), of)
+				}
+			}
+			return nil
+		})
+	}
+	leads(0, 0, 1)
 	c.start(2)
+	leads(0, 0, 1, 2)
+	c.stop(0)
+	leads(1, 1, 2)
+	c.start(0)
+	leads(0, 0, 1, 2)
 	want(t, c.nodes[0], "the node is back", func(g Gauges) bool { return g.Down == 0 && g.UnderReplicated == 0 })
 	c.stop(1)
 	c.stop(2)

@@ -221,6 +221,24 @@ func (n *Backend) inContact() bool {
 	return 2*answered > len(nodes)
 }
 
+// Leads implements [backend.Shared]: of the nodes that have answered lately the first by name
+// leads.
+func (n *Backend) Leads() bool {
+	if !n.inContact() {
+		return false
+	}
+	nodes := n.nodes()
+	m := &n.members
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for name := range nodes {
+		if name < n.name && time.Since(m.peer(name).answered) <= leaseTime {
+			return false
+		}
+	}
+	return true
+}
+
 // gone reports whether a majority of the nodes has not heard from a node for goneTime.
 func (n *Backend) gone(name string) bool {
 	nodes := n.nodes()
