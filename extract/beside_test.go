@@ -117,6 +117,76 @@ func TestThreadedComments(t *testing.T) {
 	}
 }
 
+// Comments name their authors, whom the programs keep in other places.
+func TestCommentAuthors(t *testing.T) {
+	rel := func(id, kind, target string) string {
+		return `<Relationship Id="` + id + `" Type="http://x/` + kind + `" Target="` + target + `"/>`
+	}
+	sheet := func(members ...string) []byte {
+		return docxOf(t, append([]string{"xl/workbook.xml", xlsMain, "xl/worksheets/sheet1.xml", "<row><c><v>1</v></c></row>",
+			"xl/_rels/workbook.xml.rels", strings.Replace(xlsRels, "</Relationships>", rel("p", "person", "persons/person.xml")+"</Relationships>", 1),
+			"xl/worksheets/_rels/sheet1.xml.rels", "<Relationships>" + rel("1", "comments", "../comments1.xml") + rel("2", "threadedComment", "../threads.xml") + "</Relationships>"}, members...)...)
+	}
+	slides := func(members ...string) []byte {
+		return docxOf(t, append([]string{"ppt/presentation.xml", pptMain, "ppt/slides/slide1.xml", "<p:sld/>", "ppt/slides/slide2.xml", "<p:sld/>",
+			"ppt/_rels/presentation.xml.rels", strings.Replace(pptRels, "</Relationships>", rel("p", "commentAuthors", "commentAuthors.xml")+rel("q", "authors", "authors.xml")+"</Relationships>", 1),
+			"ppt/slides/_rels/slide2.xml.rels", "<Relationships>" + rel("3", "comments", "../comments/comment1.xml") + "</Relationships>"}, members...)...)
+	}
+	const old = `<comments><authors><author>Ann</author><author>Bo &amp; Co</author></authors>`
+	for _, tt := range []struct {
+		file string
+		b    []byte
+		want string
+	}{
+		{"a.xlsx", sheet("xl/comments1.xml", old+`<comment ref="A1" authorId="1"><text><t>Dear</t></text></comment></comments>`), "Comment (Bo & Co): Dear"},
+		{"b.xlsx", sheet("xl/comments1.xml", old+`<comment ref="A1" authorId="0"><text><r><t>Ann:</t></r><r><t xml:space="preserve">
+Dear</t></r></text></comment></comments>`), "Comment (Ann): Dear"},
+		{"c.xlsx", sheet("xl/comments1.xml", old+`<comment ref="A1" authorId="7"><text><t>Dear</t></text></comment></comments>`), "Comment: Dear"},
+		{"d.xlsx", sheet("xl/threads.xml", `<ThreadedComments><threadedComment ref="A1" personId="{P}"><text>Dear</text></threadedComment></ThreadedComments>`,
+			"xl/persons/person.xml", `<personList><person displayName="Cat" id="{P}"/></personList>`), "Comment (Cat): Dear"},
+		{"a.pptx", slides("ppt/comments/comment1.xml", `<p:cmLst><p:cm authorId="2"><p:text>Dear</p:text></p:cm><p:cm authorId="9"><p:text>Cheap</p:text></p:cm></p:cmLst>`,
+			"ppt/commentAuthors.xml", `<p:cmAuthorLst><p:cmAuthor id="2" name="Ann"/></p:cmAuthorLst>`), "Comment (Ann): Dear Comment: Cheap"},
+		{"b.pptx", slides("ppt/comments/comment1.xml", `<p188:cmLst><p188:cm authorId="{A}"><p188:replyLst><p188:reply authorId="{B}"><p188:txBody><a:p><a:r><a:t>No</a:t></a:r></a:p></p188:txBody></p188:reply></p188:replyLst><p188:txBody><a:p><a:r><a:t>Dear</a:t></a:r></a:p></p188:txBody></p188:cm></p188:cmLst>`,
+			"ppt/authors.xml", `<p188:authorLst><p188:author id="{A}" name="Ann"/><p188:author id="{B}" name="Bo"/></p188:authorLst>`), "Comment (Bo): No"},
+	} {
+		got := readBytes(t, tt.b, tt.file, Options{}).ids("title", "text")
+		if !strings.HasSuffix(got, tt.want) && !strings.Contains(got, tt.want+"\n") {
+			t.Errorf("%s: got %q, want %q", tt.file, got, tt.want)
+		}
+	}
+}
+
+// Files that a document of Word inserts as they are (altChunk) are part of its text.
+func TestInsertedFiles(t *testing.T) {
+	const body = "<w:p><w:r><w:t>Title</w:t></w:r></w:p><w:altChunk r:id=\"c\"/><w:p><w:r><w:t>after</w:t></w:r></w:p>"
+	inner := string(docxOf(t, "word/document.xml", docxHead+"<w:p><w:r><w:t>Inner</w:t></w:r></w:p><w:altChunk r:id=\"c\"/>"+docxTail,
+		"word/_rels/document.xml.rels", `<Relationships><Relationship Id="c" Type="http://x/aFChunk" Target="deep.txt"/></Relationships>`, "word/deep.txt", "too deep"))
+	for name, tt := range map[string]struct{ in, want string }{
+		"a.htm":   {"<html><body><h2>Head</h2><p>Page</p></body></html>", "Head\n\nPage"},
+		"a.xhtml": {`<?xml version="1.0"?><html><body><p>Page</p></body></html>`, "Page"},
+		"a.rtf":   {`{\rtf1 Rich}`, "Rich"},
+		"a.txt":   {"Plain\r\nwords", "Plain\nwords"},
+		"a.docx":  {inner, "Inner"},
+		"a.mht":   {"MIME-Version: 1.0\n\nx", `; a.docx: warning: the inserted file "a.mht" is not read`},
+		"b.docx":  {"PK", `; a.docx: warning: the inserted file "b.docx" is not read`},
+	} {
+		b := docxOf(t, "word/document.xml", docxHead+body+docxTail, "word/_rels/document.xml.rels", `<Relationships><Relationship Id="c" Type="http://x/aFChunk" Target="`+name+`"/></Relationships>`, "word/"+name, tt.in)
+		want := "a.docx " + tt.want + "\n\nafter"
+		if strings.HasPrefix(tt.want, ";") {
+			want = "a.docx after" + tt.want
+		}
+		out := readBytes(t, b, "a.docx", Options{})
+		if got := out.ids("text"); got != want {
+			t.Errorf("%s: got %q, want %q", name, got, want)
+		}
+		checkBlocks(t, out.docs[0])
+	}
+	missing := docxOf(t, "word/document.xml", docxHead+body+docxTail)
+	if got := readBytes(t, missing, "a.docx", Options{}).ids("text"); got != "a.docx after" {
+		t.Errorf("without the file: %q", got)
+	}
+}
+
 // Formulas beside each other are words of their own.
 func TestFormulasBesideEachOther(t *testing.T) {
 	m := func(s string) string { return "<m:oMath><m:r><m:t>" + s + "</m:t></m:r></m:oMath>" }

@@ -61,6 +61,11 @@ func TestBlocks(t *testing.T) {
 		{"html.md", "x\n\n<details><summary>More</summary>\n\nInside\n\n</details>\n\n<table><tr><th>a<th>b<tr><td>1<td>2</table>\n", "paragraph: x\nparagraph: More\nparagraph: Inside\ntable: a | b ##⏎1 | 2\n"},
 		{"pandoc.md", "x\n\n~~~ {#id .Python .numberLines}\n# a\n~~~\n\n```{r plot, echo=FALSE}\nb\n```\n\n```js{1,3}\nc\n```\n\n## Part {#part .new}\n\ny", "paragraph: x\ncode python: # a\ncode r: b\ncode js: c\nheading2: Part\nparagraph: y\n"},
 		{"pipes.md", "x\n\na | b\n--- | :-:\n1 \\| 2 | `p \\| q`\n", "paragraph: x\ntable: a | b ##⏎1 | 2 | p | q\n"},
+		{"grid.md", "x\n\n+-----+-------+\n| a   | b     |\n+=====+=======+\n| one | two   |\n|     | lines |\n+-----+-------+\ny", "paragraph: x\ntable: a | b ##⏎one | two lines\nparagraph: y\n"},
+		{"bare.md", "x\n\n+:-----:+--------+\n| a     | 1      |\n+-------+--------+\n| **b** | 2 \\| 3 |\n+-------+--------+\n", "paragraph: x\ntable: a | 1 ##⏎b | 2 | 3\n"},
+		{"wide.md", "x\n\n+------+------+\n| 名前 | 値 |\n+======+======+\n| 日本 | 12 |\n+------+------+\n", "paragraph: x\ntable: 名前 | 値 ##⏎日本 | 12\n"},
+		{"merged.md", "x\n\n+-----+-----+---+\n| p         | q |\n+=====+=====+===+\n|     | min | 1 |\n| t   +-----+---+\n|     | max | 2 |\n+-----+-----+---+\n", "paragraph: x\ntable: p | | q ##⏎t | min | 1⏎| max | 2\n"},
+		{"nogrid.md", "x\n\n```\n+---+\n| a |\n+---+\n```\n\n+---+\n| not closed\n\n+ item\n", "paragraph: x\ncode: +---+⏎| a |⏎+---+\nparagraph: +---+ | not closed\nitem1: - item\n"},
 		{"a.mdx", "import A from 'a';\nimport {\n  B,\n} from 'b'\n\nexport const c = {\n  d: 1\n}\n\nx {/* not\nthis */}\n\n<Tabs>\n<TabItem value=\"e\">\n\n## Part\n\n```js\n\nimport f from 'f'\n```\n\n</TabItem>\n</Tabs>\n\n:::note\n\ng\n\n:::\n",
 			"paragraph: x\nheading2: Part\ncode js: import f from 'f'\nparagraph: note\nparagraph: g\n"},
 		{"a.rst", "Top\n===\n\nOne\ntwo\n\nPart\n----\n\n.. code-block:: sh\n\n   # not a heading\n\n   make\n\nSo::\n\n   x = 1\n\n+---+---+\n| a | b |\n+===+===+\n| 1 | 2 |\n+---+---+\n\n- item\n  more\n- next\n\nLast\n====\n\nend",
@@ -85,6 +90,9 @@ func</code></pre><div class="highlight-python notranslate"><div class=highlight>
 		{"numbers.html", "<p>x<ol start=3><li>a<ul><li>b</ul><li>c<ol><li>d</ol><li value=9>e</ol><ul><li>f</ul>", "paragraph: x\nitem1: 3. a\nitem2: - b\nitem1: 4. c\nitem2: 1. d\nitem1: 9. e\nitem1: - f\n"},
 		{"layout.html", "<title>T</title><table><tr><td><h1>Menu</h1></td><td><p>One<p>Two<table><tr><td>1<td>2<tr><td>3<td>4</table></td></tr><tr><td>left<td>right</table>",
 			"heading1: Menu\nparagraph: One\nparagraph: Two\ntable: 1 | 2⏎3 | 4\nparagraph: left | right\n"},
+		{"roles.html", `<p>x<div role=heading aria-level=3>A</div><p>b<span role="heading">C</span>d<div role=table><div role=rowgroup><div role=row><span role=columnheader>k</span><span role=columnheader>v</span></div></div><div role=row><div role=cell><div>1</div></div><div role=cell>2</div></div></div>` +
+			`<div role=list><div role=listitem>e</div><div role=listitem>f</div></div><section role=heading aria-level=9>G</section>h`, "paragraph: x\nheading3: A\nparagraph: b\nheading2: C\nparagraph: d\ntable: k | v ##⏎1 | 2\nitem1: - e\nitem1: - f\nheading6: G\nparagraph: h\n"},
+		{"openroles.html", `<p>x<div role=row><span role=cell>a<span role=cell>b</div>y<div role=table><div role=row><div role=cell>c<table role=table><tr><td>1<td>2<tr><td>3<td>4</table></div></div></div><p>z`, "paragraph: x\nparagraph: a | b\nparagraph: y\ntable: c\ntable: 1 | 2⏎3 | 4\nparagraph: z\n"},
 		{"quote.html", "<p>x<blockquote>one<p>two<ul><li>three</ul></blockquote>four", "paragraph: x\nquote: one\nquote: two\nitem1: - three\nparagraph: four\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

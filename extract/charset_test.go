@@ -180,9 +180,10 @@ func TestStrayNULs(t *testing.T) {
 		{"a.html", page + "<p>to\x00matoes</p>", 1, "a.html: warning: 1 NUL byte left out"},
 		{"a.html", page + "\x00\x00\x00<p>tomatoes</p>", 1, "a.html: warning: 3 NUL bytes left out"},
 		{"a.html", "\x00" + page + "<p>tomatoes", 1, "a.html: warning: 1 NUL byte left out"},
-		{"a.html", page + strings.Repeat("\x00", 20), 0, "a.html:201: binary data (NUL bytes), not HTML"},
-		{"a.html", "<p>x\x00", 0, "a.html:1: binary data (NUL bytes), not HTML"},
-		{"a.txt", page + "\x00", 0, "a.txt:201: binary data (NUL bytes), not plain text"},
+		{"a.html", page + "<p>tomatoes" + strings.Repeat("\x00", 20), 1, "a.html: warning: 20 NUL bytes at the end left out"},
+		{"a.html", page + strings.Repeat("\x00", 20) + "x", 0, "a.html:201: binary data (NUL bytes), not HTML"},
+		{"a.html", "<p>words x\x00y", 0, "a.html:1: binary data (NUL bytes), not HTML"},
+		{"a.txt", page + "\x00x", 0, "a.txt:201: binary data (NUL bytes), not plain text"},
 	} {
 		out := readBytes(t, []byte(tt.in), tt.name, Options{})
 		if len(out.docs) != tt.docs || len(out.errors) != 1 || out.errors[0].Error() != tt.reason || tt.docs > 0 && !strings.Contains(out.String(), "tomatoes") {

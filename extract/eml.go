@@ -76,7 +76,7 @@ func (x *source) message(b []byte, line int, id string) (c content.Content, _, w
 	if err != nil {
 		return content.Content{}, "", fmt.Sprintf("not a message: %v", err), nil
 	}
-	if header.Get("From") == "" && header.Get("Subject") == "" && header.Get("Date") == "" {
+	if !hasMailHeader(header) {
 		return content.Content{}, "", "not a message: it has neither From nor Subject nor Date", nil
 	}
 	if x.isSavedPage() {
@@ -207,6 +207,8 @@ type mailReader struct {
 	linked []any  // ids of their documents
 	names  insideNames
 	dates  map[[32]byte]bool // calendars that were read: an invitation has the same one twice
+
+	encrypted bool // which was reported
 }
 
 func headerText(s string) string {
@@ -244,19 +246,31 @@ func (r *mailReader) part(h mail.Header, body io.Reader, depth int) (string, err
 	front, _, _ := strings.Cut(kind, "/")
 	switch {
 	case front == "multipart" && !attached:
+		if kind == "multipart/encrypted" {
+			if err := r.sealed("PGP"); err != nil {
+				return "", err
+			}
+		}
 		return r.multi(kind, params["boundary"], body, depth)
-	case kind == "message/rfc822" || kind == "message/global" || strings.HasSuffix(strings.ToLower(name), ".eml"):
+	case isSMIME(kind, name):
+		return r.enveloped(h, body, depth)
+	case kind == "message/partial":
+		if err := r.x.Warnf(r.line, "part %.10s of a message that was sent in pieces; of others than the first nothing is read", cmp.Or(params["number"], "?")); err != nil || params["number"] != "1" {
+			return "", err
+		}
+		return r.within(body, depth)
+	case kind == "message/rfc822" || kind == "message/global" || kind == "message/news" || strings.HasSuffix(strings.ToLower(name), ".eml"):
 		return r.within(untransferred(h, body), depth)
 	case !attached && (kind == "text/plain" || kind == "text/html"):
 		return r.text(kind, params, untransferred(h, body))
 	case kind == "text/enriched" || kind == "text/richtext": // tags like those of HTML
 		return r.text("text/html", params, untransferred(h, body))
 	case !attached && name == "" && front == "text" && extensions[kind] == "" && !strings.HasSuffix(kind, "html"),
-		kind == "message/delivery-status", kind == "message/disposition-notification":
+		kind == "message/delivery-status", kind == "message/disposition-notification", kind == "message/feedback-report":
 		return r.text("text/plain", params, untransferred(h, body))
 	case front == "image" && !attached: // it is part of the text
 		return "", nil
-	case front == "message", strings.HasSuffix(kind, "-signature"):
+	case front == "message", strings.HasSuffix(kind, "-signature"), kind == "application/pgp-encrypted":
 		return "", nil
 	}
 	return "", r.attachment(name, kind, untransferred(h, body))
@@ -264,7 +278,7 @@ func (r *mailReader) part(h mail.Header, body io.Reader, depth int) (string, err
 
 func partKind(h mail.Header) (string, map[string]string) {
 	kind, params, err := mime.ParseMediaType(h.Get("Content-Type"))
-	if err != nil && kind == "" || kind == "text" { // as before MIME
+	if err != nil && kind == "" || plainKinds[kind] {
 		return "text/plain", params
 	}
 	return kind, params
@@ -310,6 +324,11 @@ func (r *mailReader) text(kind string, params map[string]string, body io.Reader)
 		s = content.Newlines(s)
 		if strings.EqualFold(params["format"], "flowed") {
 			s = unflowed(s, strings.EqualFold(params["delsp"], "yes"))
+		}
+		if strings.Contains(s, "-----BEGIN PGP MESSAGE-----") {
+			if err := r.sealed("PGP"); err != nil {
+				return "", err
+			}
 		}
 		return strings.TrimSpace(withoutArmor(s)), nil
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"example.com/searchd/extract/content"
+	"example.com/searchd/extract/office"
 )
 
 // Format is a file format.
@@ -85,8 +86,9 @@ var formatByExt = map[string]Format{
 	".md": Markdown, ".markdown": Markdown, ".mdown": Markdown, ".mkd": Markdown, ".mdx": Markdown,
 	".html": HTML, ".htm": HTML, ".xhtml": HTML,
 	".txt": Text, ".text": Text, ".rst": Text, ".adoc": Text, ".asciidoc": Text, ".org": Text, ".tex": Text, ".srt": Text, ".vtt": Text,
-	".pdf": PDF, ".docx": DOCX, ".docm": DOCX, ".eml": EML, ".emlx": EML, ".mbox": EML, ".mhtml": EML, ".mht": EML, ".ipynb": IPYNB,
-	".epub": EPUB, ".odt": ODF, ".ods": ODF, ".odp": ODF, ".pptx": PPTX, ".pptm": PPTX, ".ppsx": PPTX, ".xlsx": XLSX, ".xlsm": XLSX, ".xltx": XLSX, ".xls": XLS, ".msg": MSG, ".rss": Feed, ".atom": Feed, ".rdf": Feed, ".xml": Feed, ".xlt": XLS, ".rtf": RTF,
+	".pdf": PDF, ".docx": DOCX, ".docm": DOCX, ".dotx": DOCX, ".dotm": DOCX, ".eml": EML, ".emlx": EML, ".mbox": EML, ".mhtml": EML, ".mht": EML, ".ipynb": IPYNB,
+	".epub": EPUB, ".odt": ODF, ".ods": ODF, ".odp": ODF, ".ott": ODF, ".ots": ODF, ".otp": ODF, ".fodt": ODF, ".fods": ODF, ".fodp": ODF, ".pptx": PPTX, ".pptm": PPTX, ".ppsx": PPTX, ".ppsm": PPTX, ".potx": PPTX, ".potm": PPTX,
+	".xlsx": XLSX, ".xlsm": XLSX, ".xltx": XLSX, ".xltm": XLSX, ".xls": XLS, ".msg": MSG, ".rss": Feed, ".atom": Feed, ".rdf": Feed, ".xml": Feed, ".xlt": XLS, ".rtf": RTF,
 	".enex": ENEX, ".vcf": VCF, ".ics": ICS, ".canvas": Canvas, ".opml": OPML,
 	".png": Picture, ".jpg": Picture, ".jpeg": Picture, ".tif": Picture, ".tiff": Picture, ".bmp": Picture, ".gif": Picture, ".webp": Picture,
 	".zip": Archive, ".tar": Archive, ".tgz": Archive,
@@ -103,11 +105,17 @@ var savedAs = map[string]string{
 // content.
 func Detect(name string, head []byte) (Format, bool) {
 	ext := content.Extension(name)
-	if f, ok := byName(name); ok {
+	switch f, ok := byName(name); {
+	case ok && f == Feed && office.IsFlat(head):
+		return DOCX, true
+	case ok:
 		return f, true
 	}
 	if bytes.HasPrefix(head, []byte("%PDF-")) {
 		return PDF, true
+	}
+	if savedAs[ext] != "" {
+		return misnamed(ext, head)
 	}
 	if bytes.HasPrefix(head, []byte(`{\rtf`)) && ext == "" {
 		return RTF, true
@@ -116,6 +124,22 @@ func Detect(name string, head []byte) (Format, bool) {
 		return Auto, false
 	}
 	return detectContent(head)
+}
+
+// misnamed recognises content under the name of a format that is not read: many programs write rich
+// text, web pages and new documents as .doc.
+func misnamed(ext string, head []byte) (Format, bool) {
+	switch trimmed := bytes.TrimLeft(bytes.TrimPrefix(head, []byte(content.BOM)), " \t\r\n"); {
+	case bytes.HasPrefix(trimmed, []byte(`{\rtf`)):
+		return RTF, true
+	case office.IsFlat(head), bytes.HasPrefix(head, []byte("PK\x03\x04")) && ext == ".doc":
+		return DOCX, true
+	case startsHTML(trimmed):
+		return HTML, true
+	case bytes.HasPrefix(head, []byte("PK\x03\x04")) && ext == ".ppt":
+		return PPTX, true
+	}
+	return Auto, false
 }
 
 // byName recognises a format by name alone.

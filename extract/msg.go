@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"example.com/searchd/extract/content"
 	"example.com/searchd/extract/office"
@@ -46,6 +47,10 @@ const (
 // msg reads a message of Outlook ([MS-OXMSG]) like eml.
 func (x *source) msg(b []byte) (content.Content, error) {
 	f, err := office.OpenOLE(b)
+	if err != nil && isLetter(b) { // of another program
+		x.format = EML
+		return x.eml(b)
+	}
 	if err != nil {
 		return content.Content{}, x.Reject("not a message of Outlook: %v", err)
 	}
@@ -103,7 +108,11 @@ func (p properties) text(ids ...int) string {
 			return content.CodePage(b, 1200)
 		}
 		if b := p.stream(id, "001E"); b != nil {
-			return content.CodePage(b, p.page)
+			page := p.page
+			if page == 65001 && !utf8.Valid(b) { // the page of the mail, not of the properties
+				page = 1252
+			}
+			return content.CodePage(b, page)
 		}
 	}
 	return ""

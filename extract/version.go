@@ -2,4 +2,4 @@ package extract
 
 // Version changes whenever files yield other documents than before, so that callers read unchanged
 // files again.
-const Version = 23
+const Version = 24

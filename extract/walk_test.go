@@ -59,7 +59,7 @@ func TestWalk(t *testing.T) {
 	root := tree(t, map[string]string{
 		"b.md": "# B", "a/deep/c.txt": "deep text", "a.csv": "id,text\n9,row\n", "z.html": "<p>z",
 		".hidden.md": "no", ".two/c.txt": "other text", ".git/x.md": "no", "node_modules/x.md": "no", "old.md~": "no", "prog.go": "package no", "photo.jpg": "\xff\xd8\x00",
-		"README": "plain words", "a.doc": "PK\x03\x04", "letter": `{\rtf1 words}`, "core": "\x7fELF\x00\x00", "x.pdf": "%PDF-1.7",
+		"README": "plain words", "a.doc": "\xd0\xcf\x11\xe0", "letter": `{\rtf1 words}`, "core": "\x7fELF\x00\x00", "x.pdf": "%PDF-1.7",
 	})
 	for _, tt := range []struct {
 		name    string
@@ -230,7 +230,7 @@ func TestFormats(t *testing.T) {
 		ok         bool
 	}{
 		{"a.JSONL", "", JSONL, true}, {"a.csv.gz", "", CSV, true}, {"dir.md/a.txt", "# x", Text, true}, {"a.htm", "", HTML, true},
-		{"a.exe", "text", Auto, false}, {"a.doc", "PK\x03\x04", Auto, false}, {"a.odt", "PK\x03\x04", ODF, true}, {"-", `{\rtf1 x}`, RTF, true}, {"-", "<?xml?><en-export>", ENEX, true}, {"-", "BEGIN:VCARD\r\n", VCF, true}, {"-", "BEGIN:VCALENDAR\n", ICS, true}, {"a.docx", "PK\x03\x04", DOCX, true}, {"a.bin", "%PDF-1.4", PDF, true},
+		{"a.exe", "text", Auto, false}, {"a.doc", "\xd0\xcf\x11\xe0", Auto, false}, {"a.doc", "PK\x03\x04", DOCX, true}, {"a.ppt", "PK\x03\x04", PPTX, true}, {"a.odt", "PK\x03\x04", ODF, true}, {"-", `{\rtf1 x}`, RTF, true}, {"-", "<?xml?><en-export>", ENEX, true}, {"-", "BEGIN:VCARD\r\n", VCF, true}, {"-", "BEGIN:VCALENDAR\n", ICS, true}, {"a.docx", "PK\x03\x04", DOCX, true}, {"a.bin", "%PDF-1.4", PDF, true},
 		{"-", "{\"a\":1}", JSONL, true}, {"-", " [ {", JSONL, true}, {"-", "[1] Footnote", Text, true}, {"-", "{braces} in prose", Text, true},
 		{"-", "<!DOCTYPE HTML>", HTML, true}, {"-", "<?xml version='1.0'?><html>", HTML, true}, {"-", "<!-- c --><html>", HTML, true},
 		{"-", "<?xml version='1.0'?><rss>", Feed, true}, {"-", "---\na: b\n---\n", Markdown, true}, {"-", "# Title\n", Markdown, true},

@@ -41,6 +41,15 @@ func (x *source) readWhole(br *bufio.Reader) error {
 	if bytes.HasPrefix(b, []byte("%PDF-")) && x.format != PDF {
 		return x.Errorf(0, "a PDF under the name of %s; call it .pdf, or say --format pdf", formatNouns[x.format])
 	}
+	if !isBinary[x.format] {
+		text := bytes.TrimRight(b, "\x00\x1a") // of C strings, blocks of one size, and DOS
+		if n := len(b) - len(text); n > 1 {
+			if err := x.Warnf(0, "%s at the end left out", content.Plural(n, "NUL byte")); err != nil {
+				return err
+			}
+		}
+		b = text
+	}
 	if n := bytes.Count(b, []byte{0}); n > 0 && x.format == HTML && n < len(b)/maxNULShare { // browsers ignore them, too
 		if err := x.Warnf(0, "%s left out", content.Plural(n, "NUL byte")); err != nil {
 			return err

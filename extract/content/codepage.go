@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"golang.org/x/net/html/charset"
+	"golang.org/x/text/encoding/charmap"
 )
 
 // CodePage decodes a string of a Windows code page, up to a NUL.
@@ -42,7 +43,15 @@ func CodePage(b []byte, page int) string {
 	if err != nil {
 		s = string(b)
 	}
-	return strings.ReplaceAll(strings.ToValidUTF8(s, "\ufffd"), "\x00", "")
+	return strings.ReplaceAll(strings.Map(printed, strings.ToValidUTF8(s, "\ufffd")), "\x00", "")
+}
+
+// printed returns what programs of Windows show for a control character of ISO 8859.
+func printed(r rune) rune {
+	if r >= 0x80 && r < 0xa0 {
+		return charmap.Windows1252.DecodeByte(byte(r))
+	}
+	return r
 }
 
 // Charsets are the names of character sets by the numbers of their code pages.

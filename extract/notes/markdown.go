@@ -48,6 +48,7 @@ func markdown(x *content.File, b []byte, tags bool) (content.Content, error) {
 	if x.Ext() == ".mdx" {
 		body = withoutScript(body)
 	}
+	body = withoutGrids(body)
 	for _, b := range bad {
 		if err := x.Warnf(b.line, "front matter: %s", b.reason); err != nil {
 			return content.Content{}, err

@@ -15,12 +15,16 @@ import (
 
 // DOCX reads an Office Open XML document, as Word and others write it.
 func DOCX(x *content.File, b []byte) (content.Content, error) {
+	if IsFlat(b) {
+		return Flat(x, b)
+	}
 	r, main, err := openXML(x, b, "word/document.xml")
 	if err != nil {
 		return content.Content{}, err
 	}
 	dir := path.Dir(main)
 	w := newDocxWriter(&r.out, r.styles(dir), r.lists(dir))
+	w.chunks = &chunks{r: r, parts: r.relations(main)}
 	r.read(main, w.token)
 	r.drawn(main)
 	for _, notes := range []string{"footnotes.xml", "endnotes.xml", "comments.xml"} {
@@ -134,6 +138,7 @@ type docxWriter struct {
 	deleted        []*deletion
 	gone           *deletion // that is read
 	goneText       bool      // inside an element of deleted text
+	chunks         *chunks   // nil: inserted files are not read
 }
 
 // docxParagraph is the state of a paragraph.
@@ -188,6 +193,10 @@ func (w *docxWriter) start(name string, t xml.StartElement) {
 		if w.gone = nil; len(w.deleted) < maxChanges {
 			w.gone = &deletion{author: content.Attr(t, "author")}
 			w.deleted = append(w.deleted, w.gone)
+		}
+	case "altChunk":
+		if w.chunks != nil {
+			w.chunks.insert(w, content.Attr(t, "id"))
 		}
 	case "delText":
 		w.goneText = true

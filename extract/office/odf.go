@@ -12,6 +12,9 @@ import (
 
 // ODF reads an OpenDocument text, spreadsheet or presentation.
 func ODF(x *content.File, b []byte) (content.Content, error) {
+	if IsFlat(b) {
+		return Flat(x, b)
+	}
 	r, err := openArchive(x, b)
 	if err != nil {
 		return content.Content{}, err

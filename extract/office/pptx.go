@@ -1,6 +1,7 @@
 package office
 
 import (
+	"cmp"
 	"encoding/xml"
 	"strings"
 
@@ -14,6 +15,7 @@ func PPTX(x *content.File, b []byte) (content.Content, error) {
 		return content.Content{}, err
 	}
 	w := newPptxWriter(&r.out)
+	w.authors = r.authors(main)
 	for n, slide := range r.listed(main, r.textTree(main), "sldId") {
 		r.out.Page = n + 1
 		w.out.Block()
@@ -33,6 +35,22 @@ func PPTX(x *content.File, b []byte) (content.Content, error) {
 	return c, err
 }
 
+// authors returns the names of those who wrote comments, by their ids: of a presentation, or of the
+// threads of a workbook.
+func (r *archive) authors(main string) map[string]string {
+	names := map[string]string{}
+	for _, p := range r.parts(main, "commentAuthors", "authors", "person") {
+		for _, element := range []string{"cmAuthor", "author", "person"} {
+			for a := range r.tree(p.target).all(element) {
+				if len(names) < maxMembers {
+					names[a.attr("id")] = cmp.Or(a.attr("name"), a.attr("displayName"))
+				}
+			}
+		}
+	}
+	return names
+}
+
 // pptxWriter writes the shapes and tables of slides, without slide numbers, dates and footers.
 type pptxWriter struct {
 	elements
@@ -44,6 +62,8 @@ type pptxWriter struct {
 	number bool            // inside a field
 	table  textTable
 	skip   int // depth of elements that are older renderings of what stands beside them
+
+	authors map[string]string // of comments, by their ids
 }
 
 func newPptxWriter(out *content.Builder) *pptxWriter {
@@ -76,9 +96,9 @@ func (w *pptxWriter) start(name string, t xml.StartElement) {
 			w.out.Inline(s)
 			w.out.Line()
 		}
-	case "cm":
+	case "cm", "reply":
 		w.out.Block()
-		w.out.Prefix = by("Comment", "")
+		w.out.Prefix = by("Comment", w.authors[content.Attr(t, "authorId")])
 	case "br", "tab":
 		w.write(" ")
 	case "tbl":

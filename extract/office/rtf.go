@@ -62,7 +62,7 @@ var rtfPlaces = map[string]rtfPlace{
 	"colortbl": rtfSkip, "stylesheet": rtfSkip, "info": rtfInfo, "pict": rtfSkip, "object": rtfSkip, "fldinst": rtfSkip,
 	"header": rtfBeside, "headerl": rtfBeside, "headerr": rtfBeside, "headerf": rtfBeside, "footer": rtfBeside, "footerl": rtfBeside, "footerr": rtfBeside, "footerf": rtfBeside,
 	"ftnsep": rtfSkip, "ftnsepc": rtfSkip, "ftncn": rtfSkip, "aftnsep": rtfSkip, "aftnsepc": rtfSkip, "aftncn": rtfSkip,
-	"filetbl": rtfSkip, "revtbl": rtfSkip, "listtable": rtfSkip, "listoverridetable": rtfSkip, "nonshppict": rtfSkip, "shprslt": rtfSkip, "xe": rtfSkip, "tc": rtfSkip, "tcn": rtfSkip,
+	"filetbl": rtfSkip, "revtbl": rtfSkip, "listtable": rtfSkip, "listoverridetable": rtfSkip, "leveltext": rtfSkip, "levelnumbers": rtfSkip, "listname": rtfSkip, "liststylename": rtfSkip, "nonshppict": rtfSkip, "shprslt": rtfSkip, "xe": rtfSkip, "tc": rtfSkip, "tcn": rtfSkip,
 	"private": rtfSkip, "template": rtfSkip, "rsidtbl": rtfSkip, "generator": rtfSkip, "datastore": rtfSkip, "themedata": rtfSkip,
 }
 

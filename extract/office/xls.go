@@ -30,6 +30,8 @@ func XLS(x *content.File, b []byte) (content.Content, error) {
 	switch head := bytes.TrimLeft(b[:min(len(b), 512)], " \t\r\n\xef\xbb\xbf"); {
 	case bytes.HasPrefix(b, []byte("PK")):
 		return XLSX(x, b)
+	case IsFlat(b):
+		return Flat(x, b)
 	case bytes.HasPrefix(head, []byte("<")):
 		return web.Page(x, b)
 	case len(b) > 4 && b[0] == 9 && (b[1] == 2 || b[1] == 4): // of before Excel 5: one sheet and nothing around it

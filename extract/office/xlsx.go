@@ -12,7 +12,7 @@ import (
 
 // XLSX reads an Office Open XML workbook: a line for each row, under the names of the sheets.
 func XLSX(x *content.File, b []byte) (content.Content, error) {
-	if f, err := OpenOLE(b); err == nil && (f.Has("Workbook") || f.Has("Book")) { // an old one under another name
+	if f, err := OpenOLE(b); err == nil && (f.Has("Workbook") || f.Has("Book")) || IsFlat(b) { // an old one under another name
 		return XLS(x, b)
 	}
 	r, main, err := openXML(x, b, "xl/workbook.xml")
@@ -29,6 +29,7 @@ func XLSX(x *content.File, b []byte) (content.Content, error) {
 			w.styles(r.tree(other.target))
 		}
 	}
+	people := r.authors(main)
 	book := r.textTree(main)
 	if v := book.first("workbookPr").attr("date1904"); v == "1" || v == "true" {
 		w.epoch = 1462
@@ -40,60 +41,13 @@ func XLSX(x *content.File, b []byte) (content.Content, error) {
 		w.begin(s.name)
 		r.read(s.part, w.token)
 		w.endCells()
-		r.beside(s.part)
+		r.beside(s.part, people)
 		w.end()
 	}
 	if !w.filled { // names of sheets alone are no text
 		r.out = content.Builder{}
 	}
 	return r.content(r.titleIn("docprops/core.xml"))
-}
-
-// beside writes comments, texts of boxes, alternative texts, and titles of charts, whose values are
-// those of cells.
-func (r *archive) beside(sheet string) {
-	threads := map[string]bool{} // cells with a thread, which has a comment for older programs
-	for _, p := range r.parts(sheet, "threadedComment", "comments", "drawing") {
-		inText, repeated := false, false
-		r.read(p.target, func(t xml.Token) {
-			switch t := t.(type) {
-			case xml.StartElement:
-				switch t.Name.Local {
-				case "comment", "threadedComment":
-					cell := content.Attr(t, "ref")
-					if repeated = t.Name.Local == "comment" && threads[cell]; repeated {
-						return
-					}
-					threads[cell] = threads[cell] || t.Name.Local == "threadedComment"
-					r.out.Block()
-					r.out.Prefix = by("Comment", "")
-				case "cNvPr":
-					if s := content.Attr(t, "descr"); content.IsAlt(s) {
-						r.out.Block()
-						r.out.Inline(s)
-					}
-				case "sp":
-					r.out.Block()
-				}
-				inText = !repeated && (t.Name.Local == "t" || t.Name.Local == "text")
-			case xml.EndElement:
-				if inText = false; t.Name.Local == "p" {
-					r.out.Line()
-				}
-			case xml.CharData:
-				if inText {
-					r.out.Inline(unescapeXML(string(t)))
-				}
-			}
-		})
-		for _, drawn := range r.parts(p.target, "chart", "diagramData") {
-			if drawn.kind == "diagramData" {
-				r.diagram(drawn.target)
-			} else {
-				r.chart(drawn.target, false)
-			}
-		}
-	}
 }
 
 // styles reads the formats of cells.

@@ -17,8 +17,6 @@ import (
 	"time"
 	"unicode/utf16"
 
-	"golang.org/x/net/html/charset"
-
 	"example.com/searchd/extract/content"
 )
 
@@ -136,8 +134,7 @@ func (r *archive) read(name string, visit func(xml.Token)) {
 	}
 }
 
-// tokens hands the tokens of a member to visit; a missing member has none. Tokens are raw, so depth
-// costs nothing, and entities that a document defines are errors.
+// tokens hands the tokens of a member to visit; a missing member has none.
 func (r *archive) tokens(name string, visit func(xml.Token) error) error {
 	f := r.members[strings.ToLower(name)]
 	if f == nil {
@@ -150,27 +147,16 @@ func (r *archive) tokens(name string, visit func(xml.Token) error) error {
 	defer in.Close()
 	limited := &io.LimitedReader{R: in, N: r.left}
 	defer func() { r.left = limited.N }()
-	d := xml.NewDecoder(&content.TagLimit{R: limited})
-	d.CharsetReader = charset.NewReaderLabel
-	for n := 0; ; n++ {
-		if n%1024 == 0 { // also of each of many members
-			if err := r.x.Check(r.start); err != nil {
-				return err
-			}
-		}
-		t, err := d.RawToken()
-		switch {
-		case limited.N == 0:
+	err = r.decode(limited, func(t xml.Token) error {
+		if limited.N == 0 {
 			return errUnpacked
-		case err == io.EOF:
-			return nil
-		case err != nil:
-			return err
 		}
-		if err := visit(t); err != nil {
-			return err
-		}
+		return visit(t)
+	})
+	if limited.N == 0 {
+		return errUnpacked
 	}
+	return err
 }
 
 // elements calls functions for the elements and texts of a part. Formulas are texts.

@@ -44,6 +44,7 @@ type writer struct {
 	reading bool   // inside a reading of it, or the parentheses around that
 	sup     Superscript
 	table   table
+	roles   []roleElement
 	skip    atom.Atom
 	loose   bool // skip is of an element beside the text: it ends where the content must begin
 	depth   int  // of elements of the kind of skip
@@ -85,6 +86,7 @@ type tagAttrs struct {
 	raised                                    bool // by its style
 	columns, rows                             int  // that a cell spans
 	start                                     int  // number of a list's first item
+	level                                     int  // of a heading by its role
 }
 
 func readAttrs(z *html.Tokenizer) (a tagAttrs) {
@@ -104,6 +106,8 @@ func readAttrs(z *html.Tokenizer) (a tagAttrs) {
 			a.alt = string(v)
 		case "role":
 			a.role = strings.ToLower(strings.TrimSpace(string(v)))
+		case "aria-level":
+			a.level = content.Atoi(string(v))
 		case "epub:type":
 			a.noteRef = strings.Contains(string(v), "noteref")
 		case "href":
@@ -251,32 +255,6 @@ func (w *writer) placed(n int) {
 	w.page.placed(w.out.Count(), n)
 }
 
-// annotated skips the readings in ruby text, which would split words. Their end tags may be
-// missing.
-func (w *writer) annotated(tag atom.Atom, start bool) {
-	switch {
-	case tag == atom.Ruby:
-		w.ruby, w.reading = start, false
-	case tag == atom.Rt, tag == atom.Rp, tag == atom.Rtc:
-		w.reading = w.ruby && start
-	case tag == atom.Rb:
-		w.reading = false
-	case blocks[tag], ownLine[tag] && tag != atom.Br, tag == atom.Li, tag == atom.Td, tag == atom.Th:
-		w.ruby, w.reading = false, false
-	}
-}
-
-// withoutEndLines trims white space with line breaks, which is layout between the parts of ruby.
-func withoutEndLines(s string) string {
-	if t := strings.TrimLeft(s, " \t\r\n"); strings.Contains(s[:len(s)-len(t)], "\n") {
-		s = t
-	}
-	if t := strings.TrimRight(s, " \t\r\n"); strings.Contains(s[len(t):], "\n") {
-		s = t
-	}
-	return s
-}
-
 // preformatted writes a piece of a pre element; the next piece may continue its last line.
 func (w *writer) preformatted(s string) {
 	for i, l := range strings.Split(s, "\n") {
@@ -319,6 +297,11 @@ func (w *writer) opens(tag atom.Atom, selfClosing bool, a *tagAttrs) {
 	w.annotated(tag, true)
 	w.separates(tag)
 	w.page.opens(tag, a)
+	as := w.asRole(tag, a)
+	byRole := as != tag
+	if tag = as; byRole {
+		w.separates(tag)
+	}
 	switch tag {
 	case atom.Title:
 		w.inTitle = w.title.Len() == 0
@@ -350,7 +333,9 @@ func (w *writer) opens(tag atom.Atom, selfClosing bool, a *tagAttrs) {
 	case atom.Td, atom.Th:
 		w.cell(tag, a)
 	case atom.Table:
-		w.table.begin(w.out)
+		if !byRole {
+			w.table.begin(w.out)
+		}
 	case atom.B, atom.Strong:
 		w.table.bold++
 	case atom.Thead:
@@ -413,6 +398,9 @@ func (w *writer) closes(tag atom.Atom) {
 	w.annotated(tag, false)
 	w.separates(tag)
 	w.page.closes(tag)
+	if len(w.roles) > 0 {
+		tag = w.endRole(tag)
+	}
 	switch tag {
 	case atom.Title:
 		w.inTitle = false
