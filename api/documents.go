@@ -56,7 +56,7 @@ func (s *Server) answerWrite(line int, doc search.Document, res search.ItemResul
 	a := s.answerItem(line, res)
 	if a.Error == nil {
 		if a.Warning = joined(listWarning(doc), a.Warning); line == 0 {
-			a.Warning = joined(extract.DateWarning(doc.Fields), a.Warning)
+			a.Warning = joined(extract.DateWarning(doc.Fields, nil), a.Warning)
 		}
 	}
 	return a

@@ -66,10 +66,11 @@ func (s *Server) importDocuments(w http.ResponseWriter, r *http.Request) error {
 	rc := http.NewResponseController(w)
 	rc.SetWriteDeadline(time.Time{}) // a batch may take longer than the server's; each piece of the answer has its own
 	defer func() { rc.SetWriteDeadline(time.Now().Add(s.o.WriteTimeout)) }()
-	im := &importer{s: s, collection: c, items: file.items(b, s.o.MaxItem), out: newLineWriter(w, s.o.WriteTimeout), language: newLanguageCheck(info.Settings)}
+	im := &importer{s: s, collection: c, items: file.items(b, s.o.MaxItem), out: newLineWriter(w, s.o.WriteTimeout), language: newLanguageCheck(info.Settings), dates: map[string]bool{}}
 	defer im.out.finish()
 	run := im.run
 	if file.format != extract.JSONL {
+		im.dates = nil // its reader reports them
 		run = func(ctx context.Context) error { return im.runFile(ctx, b, file) }
 	}
 	if err := run(r.Context()); err != nil || im.out.begun {
@@ -89,10 +90,11 @@ type importer struct {
 	language   languageCheck
 
 	docs    []search.Document
-	line    int          // of the body, where the last document began
-	warning string       // about the next document
-	answers []itemAnswer // of the batch, in the order of the body; those of docs are filled in by flush
-	at      []int        // answers[at[i]] is that of docs[i]
+	line    int             // of the body, where the last document began
+	warning string          // about the next document, or the last
+	dates   map[string]bool // fields that were reported as no dates; nil for a file
+	answers []itemAnswer    // of the batch, in the order of the body; those of docs are filled in by flush
+	at      []int           // answers[at[i]] is that of docs[i]
 	bytes   int
 }
 
@@ -110,6 +112,12 @@ func (im *importer) run(ctx context.Context) error {
 
 // add takes the next document of size bytes, or the error in it.
 func (im *importer) add(ctx context.Context, doc search.Document, wrong error, size int) error {
+	full := func() bool { return len(im.answers) >= importBatchDocs || im.bytes >= importBatchBytes }
+	if im.dates == nil && full() { // of a file, whose last document may get a warning about all
+		if err := im.flush(ctx); err != nil {
+			return err
+		}
+	}
 	a := itemAnswer{Line: im.line, ID: doc.ID, Warning: im.warning}
 	im.warning = ""
 	if wrong != nil {
@@ -120,7 +128,7 @@ func (im *importer) add(ctx context.Context, doc search.Document, wrong error, s
 		im.language.add(doc.Fields)
 	}
 	im.answers = append(im.answers, a)
-	if im.bytes += size; len(im.answers) >= importBatchDocs || im.bytes >= importBatchBytes {
+	if im.bytes += size; im.dates != nil && full() {
 		return im.flush(ctx)
 	}
 	return nil
@@ -130,6 +138,9 @@ func (im *importer) add(ctx context.Context, doc search.Document, wrong error, s
 func (im *importer) end(ctx context.Context, body error) error {
 	if body != nil {
 		ctx = context.WithoutCancel(ctx) // a body that fails ends ctx; what came before it is kept
+	}
+	if n := len(im.answers); n > 0 {
+		im.answers[n-1].Warning = joined(im.answers[n-1].Warning, im.warning)
 	}
 	if err := im.flush(ctx); err != nil {
 		return im.abort(err)
@@ -159,7 +170,9 @@ func (im *importer) flush(ctx context.Context) error {
 		}
 		for i, res := range results {
 			a := im.s.answerWrite(im.answers[im.at[i]].Line, im.docs[i], res)
-			a.Warning = joined(im.answers[im.at[i]].Warning, a.Warning)
+			if a.Warning = joined(im.answers[im.at[i]].Warning, a.Warning); a.Error == nil && im.dates != nil {
+				a.Warning = joined(a.Warning, extract.DateWarning(im.docs[i].Fields, im.dates))
+			}
 			im.answers[im.at[i]] = a
 		}
 		im.answers[len(im.answers)-1].LooksLike = im.language.report()

@@ -392,6 +392,32 @@ func TestDatesThatAreNone(t *testing.T) {
 	}
 }
 
+// An import names each field whose values are no dates once, at the first of them.
+func TestImportNamesDates(t *testing.T) {
+	f := newFixture(t, Options{})
+	for media, body := range map[string]string{
+		"application/x-ndjson": `{"id":"i1","created":"2024-01-01"}` + "\n" + `{"id":"i2","created":"soon"}` + "\n" + `{"id":"i3","created":"later","due":"now"}` + "\n" + `{"id":"i4","due":{"created":"x"}}` + "\n",
+		"application/json":     `[{"id":"j1","text":"x"},{"id":"j2","created":"soon"},{"id":"j3","created":"later","due":"now"},{"id":"j4","due":7}]`,
+	} {
+		got := ""
+		for _, l := range imported(t, f, "", media, body) {
+			field, _, _ := strings.Cut(l.Warning, ": ")
+			got += fmt.Sprintf("%d %s|", l.Line, field)
+		}
+		if want := `1 |2 field "created"|3 field "due"|4 |`; got != want {
+			t.Errorf("%s: %s, want %s", media, got, want)
+		}
+	}
+	rows := "id,text,created\n"
+	for i := range 2 * importBatchDocs {
+		rows += fmt.Sprintf("r%d,words,soon\n", i)
+	}
+	lines := imported(t, f, "", "text/csv", rows)
+	if last := lines[len(lines)-1]; len(lines) != 2*importBatchDocs || !strings.Contains(last.Warning, `field "created": 256 of 256`) {
+		t.Errorf("%d lines, the last is %+v", len(lines), last)
+	}
+}
+
 // What is encoded may take longer than other writes: a slow checkpoint, a large document or many
 // searches are no reason to throw the work away.
 func TestWritesThatEncodeForLong(t *testing.T) {

@@ -118,6 +118,7 @@ func TestImportFilesWarns(t *testing.T) {
 	for _, tt := range []struct{ name, media, body, want string }{
 		{"columns", "text/csv", "id,title,title\nw1,One,Two\nw2,Three,Four\n", `2 header names the column "title" twice, as column 2 and 3: the second is "title_2"|3 |`},
 		{"bytes", "text/csv", "id,title,title\nw3,One,Two\nw4,Gr\xfc\xdfe,x\n", `2 header names the column "title" twice, as column 2 and 3: the second is "title_2"|3 field "title": not UTF-8; read as Windows-1252 (Latin-1); ingest --encoding names another|`},
+		{"dates", "text/csv", "id,text,created\nw5,x,2024-01-01\nw6,y,soon\n", `2 |3 field "created": 1 of 2 values are not read as dates, such as "soon"; `},
 		{"front matter", "text/markdown", "---\ntitle: x\n" + strings.Repeat("? {a: b}\n: c\n", 1000) + "no key\n---\nGr\xfc\xdfe", "1 not UTF-8; read as Windows-1252 (Latin-1); ingest --encoding names another; front matter: "},
 	} {
 		got := ""

@@ -1,11 +1,14 @@
 package extract
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"regexp"
 	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"example.com/searchd/extract/content"
 )
@@ -19,14 +22,31 @@ const (
 )
 
 // DateWarning names the first field of a document, a JSON object, that holds dates by its name and
-// has a text that filters do not read as one; "" if there is none.
-func DateWarning(document []byte) string {
-	var fields map[string]any
-	if json.Unmarshal(document, &fields) != nil {
+// has a text that filters do not read as one; "" if there is none. Fields in known, which may be
+// nil, are passed over; the one that is named is added.
+func DateWarning(document []byte, known map[string]bool) string {
+	d := jsontext.NewDecoder(bytes.NewBuffer(document), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	if t, err := d.ReadToken(); err != nil || t.Kind() != '{' {
 		return ""
 	}
-	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		if s, ok := fields[name].(string); ok && s != "" && len(s) <= maxDateValue && dateName.MatchString(name) && !content.IsDate(s) {
+	for d.PeekKind() == '"' {
+		t, err := d.ReadToken()
+		if err != nil {
+			return ""
+		}
+		name := t.String()
+		v, err := d.ReadValue()
+		if err != nil {
+			return ""
+		}
+		if v.Kind() != '"' || len(v) > 6*maxDateValue || !dateName.MatchString(name) || known[name] {
+			continue
+		}
+		var s string
+		if json.Unmarshal(v, &s) == nil && s != "" && len(s) <= maxDateValue && !content.IsDate(s) {
+			if known != nil && len(known) < maxDateFields {
+				known[name] = true
+			}
 			return fmt.Sprintf("field %q: %q is not read as a date; %s", name, s, dateAdvice)
 		}
 	}

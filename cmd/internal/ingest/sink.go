@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -235,6 +236,9 @@ func (s *serverSink) put(ctx context.Context, docs []document) ([]result, error)
 		}
 	}, func(n int, r client.Result) error {
 		out[n].status, out[n].warning = r.Status, r.Warning
+		if w := extract.DateWarning(docs[n].fields, nil); w != "" && strings.HasSuffix(r.Warning, w) { // which the file's own report counts
+			out[n].warning = strings.TrimSuffix(strings.TrimSuffix(r.Warning, w), "; ")
+		}
 		if r.Error != nil {
 			out[n].why = r.Error.Detail
 		}
