@@ -65,6 +65,7 @@ func TestBlocks(t *testing.T) {
 		{"bare.md", "x\n\n+:-----:+--------+\n| a     | 1      |\n+-------+--------+\n| **b** | 2 \\| 3 |\n+-------+--------+\n", "paragraph: x\ntable: a | 1 ##⏎b | 2 | 3\n"},
 		{"wide.md", "x\n\n+------+------+\n| 名前 | 値 |\n+======+======+\n| 日本 | 12 |\n+------+------+\n", "paragraph: x\ntable: 名前 | 値 ##⏎日本 | 12\n"},
 		{"merged.md", "x\n\n+-----+-----+---+\n| p         | q |\n+=====+=====+===+\n|     | min | 1 |\n| t   +-----+---+\n|     | max | 2 |\n+-----+-----+---+\n", "paragraph: x\ntable: p | | q ##⏎t | min | 1⏎| max | 2\n"},
+		{"comment.md", "x\n\n<!-- hidden\n\n# nor this -->\n\ny\n\n<!-- open\nwords\n\nmore\n", "paragraph: x\nparagraph: y\nparagraph: <!-- open⏎words⏎⏎more\n"},
 		{"nogrid.md", "x\n\n```\n+---+\n| a |\n+---+\n```\n\n+---+\n| not closed\n\n+ item\n", "paragraph: x\ncode: +---+⏎| a |⏎+---+\nparagraph: +---+ | not closed\nitem1: - item\n"},
 		{"a.mdx", "import A from 'a';\nimport {\n  B,\n} from 'b'\n\nexport const c = {\n  d: 1\n}\n\nx {/* not\nthis */}\n\n<Tabs>\n<TabItem value=\"e\">\n\n## Part\n\n```js\n\nimport f from 'f'\n```\n\n</TabItem>\n</Tabs>\n\n:::note\n\ng\n\n:::\n",
 			"paragraph: x\nheading2: Part\ncode js: import f from 'f'\nparagraph: note\nparagraph: g\n"},

@@ -193,6 +193,11 @@ func (w *markdownWriter) visit(n ast.Node, entering bool) (ast.WalkStatus, error
 			}
 			w.out.Block()
 			w.out.Begin(w.kind(n))
+			if bytes.Contains(raw, []byte("<!--")) && !bytes.Contains(raw, []byte("-->")) { // never closed: all that follows would be lost
+				w.out.Verbatim(string(raw))
+				w.out.Block()
+				return ast.WalkSkipChildren, nil
+			}
 			_ = web.Write(&w.out, string(raw), web.Options{All: true}, nil) // without a check it cannot fail
 			w.out.Block()
 		}
