@@ -87,9 +87,7 @@ func Open(dir string, o Options) (*Log, error) {
 			os.Remove(path)
 		}
 	}
-	if err := w.trim(); err != nil {
-		return nil, err
-	}
+	w.report(w.trim()) // a disk that takes no writes is no reason not to serve
 	go w.run()
 	return l, nil
 }

@@ -55,6 +55,7 @@ func TestAnalytics(t *testing.T) {
 	f.do("GET", "/v1/collections/live/search?q=Pancakes&mode=keyword", "").want(200, nil)
 	f.searchID("live", `{"q":"unicorn","mode":"keyword"}`)
 	f.do("POST", "/v1/search", `{"q":"dough","searches":[{"collection":"live","query":{"mode":"keyword"}}]}`).want(200, nil)
+	f.do("POST", "/v1/search", `{"q":"page two","offset":10,"searches":[{"collection":"docs"}]}`).want(200, nil)
 
 	// Neither of these is a search of a user.
 	for _, body := range []string{`{"q":"left out","analytics":false}`, `{"q":" "}`, `{"q":"page two","offset":10}`, `{"q":"page two","page":2}`, `{"q":"counts","limit":0}`,

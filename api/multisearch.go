@@ -71,6 +71,11 @@ func (s *Server) multiSearch(_ http.ResponseWriter, r *http.Request) (any, error
 	if b.Limit != nil {
 		limit = *b.Limit
 	}
+	for i := range queries {
+		if b.Offset > 0 { // the first page is in the log
+			queries[i].Query.Analytics = new(false)
+		}
+	}
 	parts, err := s.askAll(r.Context(), queries, b.Offset+limit)
 	if err != nil {
 		return nil, err

@@ -61,10 +61,17 @@ func TestAnalyticsCommands(t *testing.T) {
 	searchAndOpen(t, first, "pancakes", "a", "b", "gone")
 	searchAndOpen(t, second, "Pancakes", "a", "gone")
 	searchAndOpen(t, second, "pancakes", "a", "gone")
+	res, err := first.Search(t.Context(), "docs", client.Query{Q: "bread", Mode: "keyword"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := client.EventsOf(second, "docs").Click(t.Context(), res.SearchID, "b", 4); err != nil { // on another node than the search
+		t.Fatal(err)
+	}
 	searchAndOpen(t, second, "unicorn \x1b[31m")
 	servers := one + "," + two
 	out := mustCommand(t, "analytics", "report", "--server", servers)
-	for _, want := range []string{"4 searches since ", ": 3 with a click, 1 without results, 0 with weak ones", "clicks by position:  1: 3  2: 3  3: 1"} {
+	for _, want := range []string{"5 searches since ", ": 4 with a click, 1 without results, 0 with weak ones", "clicks by position:  1: 3  2: 3  3: 1  4: 1"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("report lacks %q:\n%s", want, out)
 		}
@@ -73,7 +80,7 @@ func TestAnalyticsCommands(t *testing.T) {
 		t.Errorf("a query reaches the terminal as it is: %q", out)
 	}
 	var r analytics.Report
-	if err := json.Unmarshal([]byte(mustCommand(t, "analytics", "report", "--server", one, "--json")), &r); err != nil || r.Searches != 1 || r.Queries[0].Clicked != 1 {
+	if err := json.Unmarshal([]byte(mustCommand(t, "analytics", "report", "--server", one, "--json")), &r); err != nil || r.Searches != 2 || r.Clicked != 1 {
 		t.Errorf("report of one node as JSON: %+v, %v", r, err)
 	}
 
@@ -95,7 +102,7 @@ func TestAnalyticsCommands(t *testing.T) {
 		t.Errorf("export without judgments: %v", err)
 	}
 	mustCommand(t, "analytics", "delete", "--server", two, "--collection", "docs")
-	if out := mustCommand(t, "analytics", "report", "--server", servers); !strings.HasPrefix(out, "1 searches since ") {
+	if out := mustCommand(t, "analytics", "report", "--server", servers); !strings.HasPrefix(out, "2 searches since ") {
 		t.Errorf("report after the deletion on one node: %s", out)
 	}
 	for _, args := range [][]string{{"report", "--days", "0"}, {"export", "--min-clicks", "0", "x"}, {"delete"}} {
