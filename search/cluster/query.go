@@ -11,7 +11,6 @@ import (
 	"example.com/searchd/index/filter"
 	"example.com/searchd/index/keyword"
 	"example.com/searchd/search/backend"
-	"example.com/searchd/search/embedded"
 )
 
 // maxRounds is more often than the partitions are ever asked for their statistics.
@@ -91,83 +90,6 @@ func choose(ctx context.Context, parts []partition, r backend.SelectRequest) (*b
 		return nil, err
 	}
 	return selected(list), nil
-}
-
-// retrieveWords returns the best of the best of each partition. r has the statistics of all.
-func retrieveWords(ctx context.Context, parts []partition, r backend.WordsRequest) (out backend.WordsResponse, err error) {
-	list, err := each(ctx, parts, func(ctx context.Context, p partition) (backend.WordsResponse, error) {
-		own := r
-		own.Selection = p.of(r.Selection)
-		found, err := p.RetrieveWords(ctx, own)
-		for i := range found.Matches {
-			found.Matches[i].Ref = p.ref(found.Matches[i].Ref)
-		}
-		return found, err
-	})
-	if err != nil {
-		return out, err
-	}
-	var sets []*backend.Selection
-	for _, found := range list {
-		out.Matches = append(out.Matches, found.Matches...)
-		out.Total += found.Total
-		out.Ceiling = max(out.Ceiling, found.Ceiling)
-		out.Partial = out.Partial || found.Partial
-		sets = append(sets, found.All)
-	}
-	slices.SortFunc(out.Matches, func(a, b backend.Match) int {
-		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Ref, b.Ref))
-	})
-	out.Matches = out.Matches[:max(0, min(r.Limit, len(out.Matches)))]
-	if r.All {
-		out.All = selected(sets)
-	}
-	return out, nil
-}
-
-// retrieveVectors returns the nearest of the nearest of each partition, or a sample of all.
-func retrieveVectors(ctx context.Context, parts []partition, r backend.VectorsRequest) (out backend.VectorsResponse, err error) {
-	var limits []int // of samples, which are in proportion
-	if r.Vector == nil {
-		passages, err := each(ctx, parts, func(ctx context.Context, p partition) (int, error) {
-			c, err := p.Open(ctx, backend.OpenRequest{Collection: r.Collection})
-			return c.Collection.Passages, err
-		})
-		if err != nil {
-			return out, err
-		}
-		limits = proportions(r.Limit, passages)
-	}
-	list, err := each(ctx, parts, func(ctx context.Context, p partition) (backend.VectorsResponse, error) {
-		own := r
-		if own.Selection = p.of(r.Selection); r.Vector == nil {
-			own.Limit = limits[p.index]
-		}
-		found, err := p.RetrieveVectors(ctx, own)
-		for i := range found.Matches {
-			found.Matches[i].Ref = p.ref(found.Matches[i].Ref)
-		}
-		for i := range found.Sample {
-			found.Sample[i].Ref = p.ref(found.Sample[i].Ref)
-		}
-		return found, err
-	})
-	if err != nil {
-		return out, err
-	}
-	var spreads []backend.Spread
-	var passages []int
-	for _, found := range list {
-		out.Matches, out.Sample = append(out.Matches, found.Matches...), append(out.Sample, found.Sample...)
-		spreads, passages = append(spreads, found.Spread), append(passages, found.Passages)
-		out.Passages += found.Passages
-	}
-	slices.SortFunc(out.Matches, func(a, b backend.PassageMatch) int {
-		return cmp.Or(cmp.Compare(b.Cosine, a.Cosine), cmp.Compare(a.Ref, b.Ref), cmp.Compare(a.Ordinal, b.Ordinal))
-	})
-	out.Matches = out.Matches[:max(0, min(r.Limit, len(out.Matches)))]
-	out.Spread = embedded.MergeSpreads(spreads, passages)
-	return out, nil
 }
 
 // aggregate merges counts, orders and missing fields. r.Order.Words has the statistics of all.
