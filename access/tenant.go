@@ -131,6 +131,9 @@ func (k *Keyring) checkTenant(token string) (*Key, error) {
 	if err := decodePart(payload, &claims{}, true); err != nil {
 		return nil, fmt.Errorf("%w: claims: %w", ErrTenant, err)
 	}
+	if err := checkClaims(payload); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrTenant, err)
+	}
 	t, err := c.tenant(e.key.Collections, k.now())
 	if err != nil {
 		return nil, err
@@ -235,6 +238,39 @@ func decodePart(part string, v any, strict bool) error {
 	}
 	if dec.More() {
 		return errors.New("more than one value")
+	}
+	return nil
+}
+
+// checkClaims refuses claims that are null or occur twice. A signer that did not find its tenant
+// may write "filter": null, which would open every document as an absent filter does.
+func checkClaims(payload string) error {
+	var members json.RawMessage
+	if err := decodePart(payload, &members, false); err != nil {
+		return err
+	}
+	dec := json.NewDecoder(bytes.NewReader(members))
+	if _, err := dec.Token(); err != nil { // {
+		return err
+	}
+	seen := map[string]bool{}
+	for dec.More() {
+		name, err := dec.Token()
+		if err != nil {
+			return err
+		}
+		var value json.RawMessage
+		if err := dec.Decode(&value); err != nil {
+			return err
+		}
+		key := strings.ToLower(fmt.Sprint(name)) // encoding/json ignores case
+		switch {
+		case string(value) == "null":
+			return fmt.Errorf("%.80s: got null, allowed: a value, or no such claim", key)
+		case seen[key]:
+			return fmt.Errorf("%.80s: occurs twice", key)
+		}
+		seen[key] = true
 	}
 	return nil
 }
