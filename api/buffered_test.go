@@ -17,22 +17,26 @@ func longAnswer(n int) string { return `{"inputs":"` + strings.Repeat("x ", n) +
 
 // TestSlowReaderHoldsNoSlot: who does not read an answer must not take a slot from those who do.
 func TestSlowReaderHoldsNoSlot(t *testing.T) {
-	f := newFixture(t, Options{EmbedSlots: 1})
+	f := newFixture(t, Options{})
 	entered, release := f.hold("Tokenize")
 	addr, _ := f.serve()
-	conn, err := net.Dial("tcp", addr)
-	if err != nil {
-		t.Fatal(err)
+	var conns []net.Conn
+	for range runtime.GOMAXPROCS(0) { // as many as there are slots
+		conn, err := net.Dial("tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		conns = append(conns, conn)
+		conn.(*net.TCPConn).SetReadBuffer(4096)
+		body := longAnswer(200_000)
+		fmt.Fprintf(conn, "POST /tokenize HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+		<-entered
 	}
-	defer conn.Close()
-	conn.(*net.TCPConn).SetReadBuffer(4096)
-	body := longAnswer(200_000)
-	fmt.Fprintf(conn, "POST /tokenize HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
-	<-entered
 	release()
 	status := 0
 	for deadline := time.Now().Add(10 * time.Second); status != 200 && time.Now().Before(deadline); { // the answer takes a while to be made
-		res, err := http.Post("http://"+addr+"/embed", "application/json", strings.NewReader(`{"inputs":"x"}`))
+		res, err := http.Post("http://"+addr+"/tokenize", "application/json", strings.NewReader(`{"inputs":"x"}`))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -43,7 +47,9 @@ func TestSlowReaderHoldsNoSlot(t *testing.T) {
 		t.Errorf("beside a slow reader: status %d, want 200", status)
 	}
 	f.emptied("bodies", &f.server.inFlight) // before the answer is read
-	conn.Close()
+	for _, conn := range conns {
+		conn.Close()
+	}
 	f.emptied("answers", &f.server.unsent)
 }
 
@@ -79,6 +85,38 @@ func TestTokenVectorsHaveTheirGate(t *testing.T) {
 	for range cores {
 		if got := <-done; got != 200 {
 			t.Errorf("one that had a slot: status %d", got)
+		}
+	}
+}
+
+// TestTokensHaveTheirGate: a token costs a hundred times the bytes of its text, so these requests
+// are short and run one per core, beside those of other routes.
+func TestTokensHaveTheirGate(t *testing.T) {
+	f := newFixture(t, Options{})
+	cores := runtime.GOMAXPROCS(0)
+	for method, body := range map[string]string{"Tokenize": `{"inputs":"x"}`, "Decode": `{"ids":[1]}`} {
+		path := "/" + strings.ToLower(method)
+		var e teiError
+		if f.do("POST", path, body+strings.Repeat(" ", 1<<20)).want(413, &e); e.Code != "too_large" {
+			t.Errorf("%s with more than 1 MiB: %+v", path, e)
+		}
+		entered, release := f.hold(method)
+		done := make(chan int)
+		for range cores + 1 {
+			go func() { done <- f.do("POST", path, body).Code }()
+		}
+		for range cores {
+			<-entered
+		}
+		f.do("POST", "/embed", `{"inputs":"x"}`).want(200, nil)
+		if len(f.server.tokenize.slots) != cores || len(entered) > 0 {
+			t.Errorf("%s: %d slots taken and %d more requests run, want %d and 0", path, len(f.server.tokenize.slots), len(entered), cores)
+		}
+		release()
+		for range cores + 1 {
+			if got := <-done; got != 200 && got != 429 { // 429: the last one had to wait for too long
+				t.Errorf("%s after the others: status %d", path, got)
+			}
 		}
 	}
 }

@@ -24,7 +24,7 @@ func (g *gauges) Collect(to chan<- prometheus.Metric) {
 	s, out := g.s, sender{to}
 	out.gauge("searchd_build_info", "Always 1, labelled with version and commit.", 1, "version", s.o.Version, "revision", s.o.Revision)
 	out.gauge("searchd_start_time_seconds", "Start of the server, seconds since 1970.", float64(s.started.Unix()))
-	for _, gt := range []*gate{s.embeds, s.tokens, s.imports, s.pdfs, s.searches, s.writes} {
+	for _, gt := range []*gate{s.embeds, s.tokens, s.tokenize, s.imports, s.pdfs, s.searches, s.writes} {
 		out.gauge("searchd_slots", "Limit on concurrent requests of a kind.", float64(cap(gt.slots)), "kind", gt.name)
 		out.gauge("searchd_slots_in_use", "Requests of a kind running now.", float64(len(gt.slots)), "kind", gt.name)
 		out.gauge("searchd_waiting", "Requests of a kind waiting for a slot.", float64(gt.waiting.Load()), "kind", gt.name)

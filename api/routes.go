@@ -138,8 +138,8 @@ func (s *Server) routes() []route {
 		{"POST", "/embed_sparse", toSearch, value(s.teiEmbedSparse), docs, s.embeds, encode},
 		{"POST", "/similarity", toSearch, value(s.teiSimilarity), docs, s.embeds, encode},
 		{"POST", "/rerank", toSearch, value(s.teiRerank), docs, s.embeds, encode},
-		{"POST", "/tokenize", toSearch, value(s.teiTokenize), docs, s.embeds, write},
-		{"POST", "/decode", toSearch, value(s.teiDecode), docs, s.embeds, write},
+		{"POST", "/tokenize", toSearch, value(s.teiTokenize), small, s.tokenize, write},
+		{"POST", "/decode", toSearch, value(s.teiDecode), small, s.tokenize, write},
 
 		{"POST", "/mcp", toSearch | toRead, s.mcp, small, s.searches, find},
 

@@ -151,7 +151,7 @@ type Server struct {
 	started time.Time
 	metrics *metrics
 
-	searches, writes, embeds, tokens, imports, pdfs *gate
+	searches, writes, embeds, tokens, tokenize, imports, pdfs *gate
 
 	limits  *limits
 	limited atomic.Int64 // requests refused by a rate limit
@@ -212,6 +212,8 @@ func (s *Server) openGates() {
 	s.embeds = newGate("embed", o.EmbedSlots, 4*o.EmbedSlots, 2*time.Second, errOverloaded)
 	// An answer has a vector per token. The engine does not batch these requests.
 	s.tokens = newGate("embed_all", cores, 4*cores, 2*time.Second, errOverloaded)
+	// The same: each token takes some hundred bytes until the answer is complete.
+	s.tokenize = newGate("tokenize", cores, 64*cores, 2*time.Second, errOverloaded)
 	s.imports = newGate("import", 2*o.WriteSlots, 0, 0, errTooManyWrites)
 	for i := range s.documents {
 		s.documents[i] = newGate("document", 1, 0, 0, nil)

@@ -63,3 +63,7 @@ func (e *Engine) EmbedTokens(ctx context.Context, texts []string, ids [][]int32,
 func (e *Engine) Tokenize(ctx context.Context, texts []string, special bool, o search.EmbedOptions) ([]search.Tokenization, error) {
 	return hooked(ctx, e, "Tokenize", func() ([]search.Tokenization, error) { return e.Service.Tokenize(ctx, texts, special, o) })
 }
+
+func (e *Engine) Decode(ctx context.Context, ids [][]int32, skipSpecial bool) ([]string, error) {
+	return hooked(ctx, e, "Decode", func() ([]string, error) { return e.Service.Decode(ctx, ids, skipSpecial) })
+}
