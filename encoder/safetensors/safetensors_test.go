@@ -93,6 +93,10 @@ func TestMalformed(t *testing.T) {
 	const one = `"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}`
 	four, eight := make([]byte, 4), make([]byte, 8)
 	huge := binary.LittleEndian.AppendUint64(nil, math.MaxUint64)
+	var many strings.Builder
+	for i := range safetensors.MaxTensors {
+		fmt.Fprintf(&many, `"t%d":{"dtype":"F32","shape":[0],"data_offsets":[0,0]},`, i)
+	}
 	tests := []struct {
 		name string
 		file []byte
@@ -141,6 +145,7 @@ func TestMalformed(t *testing.T) {
 		{"same bytes twice", file(`{`+one+`,"b":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}`, four), "no overlap"},
 		{"bytes after the last tensor", file(`{`+one+`}`, eight), "the file has 8"},
 		{"data cut", file(`{`+one+`}`, four[:3]), "the file has 3"},
+		{"too many tensors", file(`{`+many.String()+one+`}`, four), "more than 100000 tensors"},
 		{"name too long", file(`{"`+strings.Repeat("n", 1025)+`":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}`, four), "1025 bytes"},
 	}
 	for _, test := range tests {

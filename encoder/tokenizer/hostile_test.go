@@ -112,6 +112,14 @@ func TestNewRefuses(t *testing.T) {
 	if _, err := New(make([]byte, maxFile+1), Options{}); err == nil || !strings.Contains(err.Error(), "allowed up to") {
 		t.Errorf("file of 64 MiB and a byte: %v", err)
 	}
+	for what, m := range map[string]string{
+		"merges":  `{"type":"BPE","vocab":{"a":0,"aa":1},"merges":[` + list(maxEntries+1, `"a a"`) + `]}`,
+		"entries": `{"type":"Unigram","unk_id":0,"vocab":[` + list(maxEntries+1, `["a",0]`) + `]}`,
+	} {
+		if _, err := New([]byte(model(m)), Options{}); err == nil || !strings.Contains(err.Error(), "more than 2097152 "+what) {
+			t.Errorf("too many %s: %v", what, err)
+		}
+	}
 	for _, member := range []string{`"x":1`, `"padding":{"strategy":"BatchLongest","pad_id":9,"pad_token":"[PAD]"}`} { // nothing is padded
 		if _, err := New([]byte(with(member)), Options{}); err != nil {
 			t.Errorf("the file that all are made from, with %s: %v", member, err)
