@@ -89,6 +89,9 @@ type migrationSide struct {
 func (m *migrationSide) open(cmd *cobra.Command, f modelFlags, mustExist bool) (done func() error, err error) {
 	if strings.Contains(m.place, "://") {
 		m.client, err = client.New(m.place, client.Options{Key: m.key, Retries: 12}) // a cluster may have to elect leaders
+		if err == nil {
+			warnAbsent(cmd, m.client)
+		}
 		return func() error { return nil }, err
 	}
 	if _, _, err := net.SplitHostPort(m.place); err == nil {
@@ -117,6 +120,14 @@ func (m *migrationSide) open(cmd *cobra.Command, f modelFlags, mustExist bool) (
 		return nil, errors.Join(err, e.Close())
 	}
 	return e.Close, nil
+}
+
+// warnAbsent says that no server answers yet: the copy tries for two minutes.
+func warnAbsent(cmd *cobra.Command, c *client.Client) {
+	var answer *client.Error
+	if err := c.Ready(cmd.Context()); err != nil && !errors.As(err, &answer) {
+		fmt.Fprintf(cmd.ErrOrStderr(), "%v; trying for two minutes\n", err)
+	}
 }
 
 // inProcess answers requests with a handler of this process.

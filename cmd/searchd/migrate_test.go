@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
+
+	"example.com/searchd/client"
 	"example.com/searchd/search"
 )
 
@@ -48,5 +51,21 @@ func TestMigrate(t *testing.T) {
 		if _, err := runCommand(t, append([]string{"migrate"}, args...)...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("migrate %q: %v, want an error with %q", args, err, want)
 		}
+	}
+}
+
+// TestMigrateWarns: what is waited for is named at once.
+func TestMigrateWarns(t *testing.T) {
+	c, err := client.New("http://127.0.0.1:1", client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	cmd := &cobra.Command{}
+	cmd.SetContext(t.Context())
+	cmd.SetErr(&b)
+	warnAbsent(cmd, c)
+	if want := "client: no server listens at http://127.0.0.1:1: connection refused; trying for two minutes\n"; b.String() != want {
+		t.Errorf("the warning is %q, want %q", b.String(), want)
 	}
 }
