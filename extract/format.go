@@ -106,6 +106,8 @@ var savedAs = map[string]string{
 func Detect(name string, head []byte) (Format, bool) {
 	ext := content.Extension(name)
 	switch f, ok := byName(name); {
+	case ok && f == Feed && office.IsFlatSheet(head):
+		return XLS, true
 	case ok && f == Feed && office.IsFlat(head):
 		return DOCX, true
 	case ok:

@@ -28,6 +28,7 @@ func TestMisnamed(t *testing.T) {
 		{"sheet.xls", flatSheet, sheet},
 		{"sheet.xml", flatSheet, sheet},
 		{"sheet.xlsx", flatSheet, sheet},
+		{"cut.xml", flatSheet[:strings.Index(flatSheet, "<Row><Cell/>")], "Price list Pots\n\nname | from | price\nKettle |  | 12"},
 		{"flat.fodt", flatText, "Flat One\n\ntwo"},
 		{"flat.odt", flatText, "Flat One\n\ntwo"},
 		{"mail.msg", letter, "Rent It is due."},

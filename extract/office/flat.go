@@ -26,6 +26,9 @@ const (
 // or a flat OpenDocument.
 func IsFlat(head []byte) bool { return flatKind(head) != "" }
 
+// IsFlatSheet reports whether a document of which [IsFlat] is true is a workbook of Office 2003.
+func IsFlatSheet(head []byte) bool { return flatKind(head) == sheets2003 }
+
 func flatKind(head []byte) string {
 	head = head[:min(len(head), 4096)]
 	if !bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n\xef\xbb\xbf"), []byte("<")) {
@@ -48,7 +51,10 @@ func Flat(x *content.File, b []byte) (content.Content, error) {
 	switch kind := flatKind(b); kind {
 	case sheets2003:
 		w := flatSheets{sheetWriter: sheetWriter{out: &r.out}}
-		visit, filled = w.token, func() bool { return w.filled }
+		visit, filled = w.token, func() bool {
+			w.end() // of a sheet that is cut off
+			return w.filled
+		}
 	case word2003, wordParts:
 		w := newDocxWriter(&r.out, map[string]paragraphStyle{}, nil)
 		visit, titles = w.token, []*content.Builder{&w.title, &w.heading}
