@@ -214,7 +214,7 @@ func (s *Server) openGates() {
 	s.tokens = newGate("embed_all", cores, 4*cores, 2*time.Second, errOverloaded)
 	// The same: each token takes some hundred bytes until the answer is complete.
 	s.tokenize = newGate("tokenize", cores, 64*cores, 2*time.Second, errOverloaded)
-	s.imports = newGate("import", 2*o.WriteSlots, 0, 0, errTooManyWrites)
+	s.imports = newGate("import", 2*o.WriteSlots, 64*o.WriteSlots, 10*time.Second, errTooManyWrites)
 	for i := range s.documents {
 		s.documents[i] = newGate("document", 1, 0, 0, nil)
 	}
