@@ -62,6 +62,7 @@ func TestBadSearchBodies(t *testing.T) {
 		{"deep arrays", strings.Repeat("[", 3000), 400, "malformed_request", ""},
 		{"brackets in a string are no depth", `{"q":"` + strings.Repeat(`[\"`, 200) + `"}`, 200, "", ""},
 		{"not UTF-8", "{\"q\":\"\xff\"}", 400, "malformed_request", ""},
+		{"lone surrogate is replaced", `{"q":"\ud800"}`, 200, "", ""},
 		{"too large", `{"q":"` + strings.Repeat("x", 5000) + `"}`, 413, "too_large", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -131,6 +132,18 @@ func TestBadPaths(t *testing.T) {
 		a.problem(tt.status, tt.code, tt.pointer)
 		if tt.status == 405 && a.Header().Get("Allow") == "" {
 			t.Errorf("%s %s: 405 without Allow", tt.method, tt.path)
+		}
+	}
+}
+
+// TestBadForwardedFor: an address that anybody can write into a header is not the caller's.
+func TestBadForwardedFor(t *testing.T) {
+	f := newFixture(t, Options{RateLimit: 0.001, RateBurst: 1})
+	for i, want := range []int{200, 429, 429} {
+		address := fmt.Sprintf("203.0.113.%d", i)
+		a := f.do("GET", "/v1/collections", "", "X-Forwarded-For", address, "X-Real-Ip", address, "Forwarded", "for="+address)
+		if a.Code != want || strings.Contains(f.log.String(), address) {
+			t.Errorf("request %d: status %d, want %d, and the sender in the log:\n%s", i, a.Code, want, f.log)
 		}
 	}
 }
