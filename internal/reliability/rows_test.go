@@ -59,6 +59,10 @@ func TestRows(t *testing.T) {
 		if line := fmt.Sprintf("| %d | %s |", r.number, r.promise); !bytes.Contains(page, []byte(line)) {
 			t.Errorf("internal/reliability/README.md lacks %q", line)
 		}
+		cells := regexp.MustCompile(fmt.Sprintf(`(?m)^\| %d \|[^|]+\|([^|]*)\|([^|]*)\|$`, r.number)).FindSubmatch(page)
+		if cells == nil || !regexp.MustCompile(`\d`).Match(cells[1]) || len(bytes.TrimSpace(cells[2])) == 0 {
+			t.Errorf("row %d of internal/reliability/README.md lacks a figure or the fault that made it fail", r.number)
+		}
 	}
 	if len(missingTests(t, row{short: []string{"test store TestKill|TestNobodyWroteIt"}})) != 1 {
 		t.Error("a test that does not exist is not missed")
