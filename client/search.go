@@ -30,7 +30,7 @@ type Query struct {
 	Facets        []Facet   `json:"facets,omitempty"`
 	Sort          []SortKey `json:"sort,omitempty"`   // default: by score
 	Boosts        []Boost   `json:"boosts,omitempty"` // what raises or lowers documents beside their relevance
-	Group         string    `json:"group,omitempty"`  // a field: of the documents of the window with the same value only the first is a hit
+	Group         string    `json:"group,omitempty"`  // a field: of the candidates with the same value only the first is a hit
 	Limit         int       `json:"limit,omitempty"`  // negative: total and facets alone
 	Offset        int       `json:"offset,omitempty"`
 	Page          int       `json:"page,omitempty"`         // in place of Offset, from 1

@@ -77,7 +77,7 @@ func ParseFormat(s string) (Format, error) {
 	if f, ok := formatSynonyms[name]; ok {
 		return f, nil
 	}
-	return Auto, fmt.Errorf("extract: unknown format %q; allowed are %s", s, strings.Join(formatNames[:], ", "))
+	return Auto, fmt.Errorf("got %q, allowed: %s", s, strings.Join(formatNames[:], ", "))
 }
 
 var formatByExt = map[string]Format{

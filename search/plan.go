@@ -201,7 +201,7 @@ func (p *plan) checkPage(wrong *fault.Fields) {
 		p.Window = shortWindow
 	}
 	if n > p.Window {
-		wrong.Add("limit", p.limit, fmt.Sprintf("offset+limit at most the window, here %d; ask for a larger window (at most %d) to see result %d", p.Window, MaxWindow, n))
+		wrong.Add("limit", p.limit, fmt.Sprintf("offset+limit at most `window`, here %d; a larger one (at most %d) reaches result %d", p.Window, MaxWindow, n))
 	}
 }
 

@@ -161,7 +161,7 @@ func (s *search) finish(ctx context.Context, start time.Time) (*Response, error)
 		}
 	}
 	if s.total.Relation == "gte" && !s.plan.browse && s.plan.Mode != Keyword && s.plan.Offset+s.plan.limit > len(s.candidates) {
-		warnings = append(warnings, fmt.Sprintf("hits: they end with result %d, as a %s search ranks the %d best documents of each retriever; a larger window, of at most %d, has more", len(s.candidates), s.plan.Mode, s.plan.Window, MaxWindow))
+		warnings = append(warnings, fmt.Sprintf("hits: they end with result %d, as a %s search ranks the %d best documents of each retriever; a larger `window`, of at most %d, has more", len(s.candidates), s.plan.Mode, s.plan.Window, MaxWindow))
 	}
 	lacks, of := s.missing.Partitions()
 	if len(lacks) > 0 {

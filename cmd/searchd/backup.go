@@ -263,7 +263,7 @@ such value is printed, and the exit code is 1; "searchd check --repair --drop-da
 	cmd.Flags().BoolVar(&damaged, "damaged", false, "accept a backup with damaged values")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if data == "" {
-			return errors.New("--data: the new data folder is missing")
+			return errors.New("name the new data folder with --data DIR")
 		}
 		file, err := os.Open(args[0])
 		if err != nil {

@@ -101,10 +101,19 @@ func inUse(err error) error {
 	return err
 }
 
+// noData is store.ErrNoStore in words for who names a folder.
+type noData struct{ text string }
+
+func (e noData) Error() string { return e.text }
+func (e noData) Unwrap() error { return store.ErrNoStore }
+
 // notOpened adds advice to the error that a data folder is in use or missing.
 func (f *engineFlags) notOpened(err error) error {
 	if errors.Is(err, store.ErrNoStore) {
-		return fmt.Errorf("--data: %w; `searchd ingest --data %s PATH` makes it", err, f.data)
+		if files, _ := os.ReadDir(f.data); len(files) > 0 {
+			return noData{fmt.Sprintf("--data: %s is not a data folder; `searchd ingest --data DIR PATH` makes one", f.data)}
+		}
+		return noData{fmt.Sprintf("--data: no documents yet in %s; `searchd ingest --data %s PATH` reads some", f.data, f.data)}
 	}
 	return inUse(err)
 }

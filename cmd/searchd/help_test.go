@@ -36,6 +36,13 @@ func TestWrongArguments(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
 		{"nosuch", `command: got "nosuch", allowed: analytics, backup, `},
 		{"querry x", "command: got \"querry\"; did you mean query? `searchd --help` lists all"},
+		{"search bread", "did you mean query?"},
+		{"start", "did you mean serve?"},
+		{"backup", "got 0 arguments; it is called as searchd backup"},
+		{"serve --port 80", "unknown flag: --port; did you mean --addr?"},
+		{"query --data . x", "--data: . is not a data folder; `searchd ingest --data DIR PATH` makes one"},
+		{"query --data none x", "--data: no documents yet in none; `searchd ingest --data none PATH` reads some"},
+		{"ingest --format word .", `--format: got "word", allowed: auto, jsonl`},
 		{"keys list x", `argument: got "x", allowed: none; it is called as searchd keys list`},
 		{"health --addr http://127.0.0.1:8080", `--addr: got "http://127.0.0.1:8080", allowed: HOST:PORT`},
 		{"keys revok x", `keys: got "revok"; did you mean revoke?`},

@@ -24,7 +24,7 @@ import (
 func newQueryCommand() *cobra.Command {
 	var f queryFlags
 	cmd := &cobra.Command{
-		Use: "query TEXT...", Short: "Search a data folder or a running server",
+		Use: "query TEXT...", SuggestFor: []string{"search", "find", "ask"}, Short: "Search a data folder or a running server",
 		Long: `Search a data folder or a running server. In TEXT, "two words" is a phrase that must occur, and -word or -"two words"
 leaves out the documents that have it; quote TEXT for the shell: searchd query '"emergency fund" -mortgage'. Where TEXT begins with a
 minus, put -- in front of it.`,

@@ -63,6 +63,9 @@ func addUsage(cmd *cobra.Command) {
 				case strings.HasPrefix(err.Error(), "unknown command"): // cobra's error of commands without arguments
 					return fmt.Errorf("argument: got %q, allowed: none; it is called as %s", given[0], cmd.UseLine())
 				}
+				if strings.HasPrefix(err.Error(), "accepts ") || strings.HasPrefix(err.Error(), "requires ") { // cobra's count
+					err = fmt.Errorf("got %d arguments", len(given))
+				}
 				return fmt.Errorf("%w; it is called as %s", err, cmd.UseLine())
 			}
 		}

@@ -56,7 +56,7 @@ type serveFlags struct {
 func newServeCommand() *cobra.Command {
 	var f serveFlags
 	cmd := &cobra.Command{
-		Use: "serve", Short: "Serve the REST API and the web page",
+		Use: "serve", SuggestFor: []string{"start", "run", "server", "web"}, Short: "Serve the REST API and the web page",
 		Long: `Serves a data folder until SIGINT or SIGTERM; then it finishes the current requests, saves and ends.
 It listens on 127.0.0.1 unless --addr names another address.
 

@@ -80,6 +80,11 @@ mistake "a folder of notes as the data folder" 'not a data folder|not empty' sea
 [ -z "$(find notes -name 'searchd.*')" ] || fail "the notes have got a database"
 mistake "a folder that does not exist" 'no such file' searchd ingest --data "$dir/other" nots
 mistake "a command that does not exist" 'did you mean query' searchd qeury "x"
+mistake "what other programs call the command" 'did you mean query' searchd search "x"
+mistake "what other programs call the flag" 'did you mean --addr' searchd serve --port 8080
+mistake "searching a folder of notes that was not read" 'is not a data folder.*searchd ingest' searchd query --data notes "x"
+mistake "a backup without a file" 'it is called as searchd backup' searchd backup
+mistake "a format that does not exist" 'allowed: auto' searchd ingest --data "$dir/other" --format word notes
 mistake "a flag that does not exist" 'did you mean --collection.*--help' searchd query --data "$dir/other" --colection docs "x"
 mistake "a collection that does not exist" 'has no "note", but docs' searchd query --server "127.0.0.1:$port" --collection note "x"
 mistake "https to a server that speaks http" 'write http://' searchd query --server "https://127.0.0.1:$port" "x"

@@ -3,6 +3,7 @@ package settings
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -25,6 +26,9 @@ func FlagError(cmd *cobra.Command, err error) error {
 		var known []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
 		near := edits.Nearest(none.GetSpecifiedName(), known)
+		if other := otherNames[none.GetSpecifiedName()]; near == "" && slices.Contains(known, other) {
+			near = other
+		}
 		switch {
 		case none.GetSpecifiedShortnames() != "" && strings.Contains(cmd.Use, "TEXT"):
 			hint = "; -- goes before a text that begins with a minus"
@@ -34,6 +38,9 @@ func FlagError(cmd *cobra.Command, err error) error {
 	}
 	return fmt.Errorf("%w%s; `%s --help` names the flags", err, hint, cmd.CommandPath())
 }
+
+// otherNames are what other programs call our flags.
+var otherNames = map[string]string{"port": "addr", "host": "addr", "listen": "addr", "url": "server", "dir": "data", "folder": "data", "top": "limit", "index": "collection"}
 
 // allowed describes the values of pflag's types.
 var allowed = map[string]string{

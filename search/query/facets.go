@@ -52,9 +52,9 @@ func plainNumber(x any) any {
 }
 
 // FacetCounts answers a [Facet]. The documents counted are those that [Response].Total counts, and
-// Of says which these are: "keyword", all that match by words; "vector", the nearest of the window;
-// "union", both; "all", where the query has no word. A document with several values counts for
-// each.
+// Of says which these are: "keyword", all that match by words; "vector", the candidates of vector
+// search; "union", both; "all", where the query has no word. A document with several values counts
+// for each.
 type FacetCounts struct {
 	Of        string       `json:"of"`
 	Documents int          `json:"documents"`          // that were counted

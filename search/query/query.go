@@ -52,9 +52,9 @@ type Query struct {
 	Fields        Fields        `json:"fields,omitempty"`         // searched fields of keyword search and of phrases; default: all
 	Operator      string        `json:"operator,omitempty"`       // of keyword search: or (default), and: all words must occur
 	Facets        []Facet       `json:"facets,omitempty"`         // count the values of fields over what is found
-	Sort          []SortKey     `json:"sort,omitempty"`           // default: by score. In keyword mode all matches are sorted, otherwise those of the window
-	Boosts        []Boost       `json:"boosts,omitempty"`         // at most 8: raise or lower documents of the window
-	Group         string        `json:"group,omitempty"`          // a filterable field: of the documents of the window with the same value only the first is a hit
+	Sort          []SortKey     `json:"sort,omitempty"`           // default: by score. In keyword mode all matches are sorted, otherwise the candidates
+	Boosts        []Boost       `json:"boosts,omitempty"`         // at most 8: raise or lower candidates
+	Group         string        `json:"group,omitempty"`          // a filterable field: of the candidates with the same value only the first is a hit
 	Limit         *int          `json:"limit,omitempty"`          // hits per page, 0..1000; default 10. 0: total and facets alone
 	Offset        int           `json:"offset,omitempty"`         // hits to skip; offset+limit <= window, but in a keyword search without group and boosts
 	Page          int           `json:"page,omitempty"`           // in place of Offset: the page of Limit hits, from 1

@@ -38,7 +38,7 @@ type RuleApplied struct {
 // Total counts matches. Value counts the documents that the retrievers named by Of found.
 type Total struct {
 	Value    int    `json:"value"`
-	Relation string `json:"relation"`         // "eq", or "gte" where the window cut the count, or more texts had all words of a phrase than are read
+	Relation string `json:"relation"`         // "eq", or "gte" where there may be more than the candidates counted, or more texts had all words of a phrase than are read
 	Groups   int    `json:"groups,omitempty"` // groups among them, where hits are grouped; a document without a value is one
 	Of       string `json:"of"`               // "keyword", "vector" or "union"; "all" where Q has no word or phrase
 }
@@ -60,7 +60,7 @@ type Hit struct {
 // HitGroup says what a hit stands for.
 type HitGroup struct {
 	Value any `json:"value"` // of the field, the first where it has several; null: none, and the hit stands for itself alone
-	More  int `json:"more"`  // documents of the window with the same value, which are no hits
+	More  int `json:"more"`  // candidates with the same value, which are no hits
 }
 
 // PassageHit is a passage of a hit's document.

@@ -74,7 +74,7 @@ func Program() *cobra.Command {
 func NewCommand() *cobra.Command {
 	var f flags
 	cmd := &cobra.Command{
-		Use:   "ingest PATH...|-",
+		Use: "ingest PATH...|-", SuggestFor: []string{"add", "import", "index", "load", "upload"},
 		Short: "Read files and folders into a data folder or a running server",
 		Long: `Reads files, folders and standard input ("-") and sends what they contain to a data folder or a running server. It reads
 JSON lines, CSV, Markdown, HTML, plain text (also org, rst, adoc, tex, srt and vtt), PDF, Word, PowerPoint and Excel (docx, pptx, xlsx, xls),
