@@ -162,7 +162,7 @@ func TestCutoff(t *testing.T) {
 }
 
 // TestCutoffCatalogue: in a catalogue, a facet's count is the number of results behind it, sorted
-// or not.
+// or not, filtered or not.
 func TestCutoffCatalogue(t *testing.T) {
 	n := 400
 	if os.Getenv("LONG_TESTS") == "1" {
@@ -186,16 +186,18 @@ func TestCutoffCatalogue(t *testing.T) {
 	put(t, e, search.Created, docs...)
 	for _, mode := range []search.Mode{search.Hybrid, search.Semantic, search.Keyword} {
 		for _, text := range []string{"shoes", "something warm for my feet", "red lamp", "gift for a musician"} {
-			for _, sort := range [][]search.SortKey{nil, {{Field: "price"}}} {
-				q := search.Query{Q: text, Mode: mode, Cutoff: search.CutoffAuto, Sort: sort, Facets: []search.Facet{{Field: "color"}, {Field: "brand"}}}
+			for i, sort := range [][]search.SortKey{nil, {{Field: "price"}}, nil, {{Field: "price"}}} {
+				filter := []string{"", "price >= 250"}[i/2]
+				q := search.Query{Q: text, Mode: mode, Cutoff: search.CutoffAuto, Sort: sort, Filter: filter, Facets: []search.Facet{{Field: "color"}, {Field: "brand"}}}
 				all, err := e.Search(t.Context(), "docs", q)
 				if err != nil {
 					t.Fatal(err)
 				}
 				for field, counts := range all.Facets {
 					for _, v := range counts.Values {
-						q.Filter = fmt.Sprintf("%s = '%s'", field, v.Value)
-						if r, err := e.Search(t.Context(), "docs", q); err != nil || r.Total.Value != v.Count || r.Total.Relation != all.Total.Relation {
+						q.Filter = strings.TrimPrefix(fmt.Sprintf("%s AND %s = '%s'", filter, field, v.Value), " AND ")
+						r, err := e.Search(t.Context(), "docs", q)
+						if err != nil || r.Total.Value != v.Count || r.Total.Relation != all.Total.Relation || len(r.Hits) != min(v.Count, 10) {
 							t.Errorf("%s %q %v: %s has %+v results, the facet of %+v says %d (%v)", mode, text, sort, q.Filter, r.Total, all.Total, v.Count, err)
 						}
 					}

@@ -9,7 +9,7 @@ import { Results } from './results.js';
 import { address, allViews, readURL, setHome, state, views, writeURL } from './state.js';
 import { trouble } from './trouble.js';
 
-const ui = Object.fromEntries(['form', 'q', 'mix', 'alpha', 'alphaValue', 'alphaReset', 'controls', 'boostToggle', 'boostRow', 'filterToggle', 'filterRow', 'filter', 'filterError',
+const ui = Object.fromEntries(['form', 'q', 'mix', 'alpha', 'alphaValue', 'alphaReset', 'controls', 'optionsToggle', 'boostToggle', 'boostRow', 'filterToggle', 'filterRow', 'filter', 'filterError',
   'about', 'collection', 'theme', 'themeName', 'help', 'keys'].map((id) => [id, $(id)]));
 const modes = [...document.querySelectorAll('input[name=mode]')];
 const filterDelay = 400;
@@ -96,7 +96,7 @@ async function show(change) {
       else a.removeAttribute('aria-current');
     }
     ui.form.hidden = name === 'collections' || name === 'document';
-    ui.controls.hidden = name !== 'search';
+    ui.controls.hidden = ui.optionsToggle.hidden = name !== 'search';
     for (const row of ['filter', 'boost']) openRow(row, isOpen(row));
     document.body.dataset.view = name;
   }
@@ -116,6 +116,7 @@ function showState() {
   if (isOpen('filter')) exemplify();
   loaded.search.narrow.show();
   if (state.boosts.length) openRow('boost', true);
+  if (state.mode !== 'hybrid' || state.alpha !== null) openOptions(true);
   if (isOpen('boost')) boost.show(page.info());
   for (const m of modes) m.checked = m.value === state.mode;
   ui.mix.classList.toggle('off', state.mode !== 'hybrid');
@@ -142,6 +143,12 @@ function showAlpha() {
 function openRow(name, open) {
   ui[`${name}Row`].hidden = !open || state.view !== 'search';
   ui[`${name}Toggle`].setAttribute('aria-expanded', String(open));
+}
+
+/** Opens or closes the controls under the box where there is little room; elsewhere they are always open. */
+function openOptions(open) {
+  ui.controls.classList.toggle('open', open);
+  ui.optionsToggle.setAttribute('aria-expanded', String(open));
 }
 
 /** Shows an example of a filter, by fields that the collection has. */
@@ -249,6 +256,7 @@ function wire() {
     loaded.search.slide();
   });
   ui.alphaReset.addEventListener('click', () => { state.alpha = null; changed(); ui.alpha.focus(); });
+  ui.optionsToggle.addEventListener('click', () => openOptions(!isOpen('options')));
   ui.filterToggle.addEventListener('click', () => {
     openRow('filter', ui.filterRow.hidden);
     if (ui.filterRow.hidden) return;

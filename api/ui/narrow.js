@@ -12,6 +12,7 @@ const mostAsked = 16; // facets of one search
 const mostValues = 10; // of a field, until more are wanted
 const allValues = 100;
 const mostNumbers = 20; // different numbers of a field whose values are shown; of others the ends are
+const mostCounted = 50_000; // documents of a collection whose values are counted unasked
 const patience = 400; // ms that the first hits wait for what is offered above them
 
 /** The row above the hits and the values beside them. page: {changed(options), info()}. */
@@ -21,7 +22,9 @@ export class Narrow {
     this.key = '';
     this.begin();
     for (const id of ['narrowing', 'narrowToggle', 'chosen', 'orderLabel', 'order', 'around', 'facets']) this[id] = $(id);
-    this.narrowToggle.addEventListener('click', () => { state.narrow = !state.narrow; page.changed({ push: true }); });
+    this.room = matchMedia('(min-width: 1100px)'); // room for the values beside the hits
+    this.room.addEventListener('change', () => { if (state.view === 'search' && state.narrow === null) page.changed(); });
+    this.narrowToggle.addEventListener('click', () => { state.narrow = !this.wanted(); page.changed({ push: true }); });
     this.order.addEventListener('change', () => { state.sort = this.order.value; page.changed({ push: true }); });
     this.panel = new Facets(this.facets, {
       choose: (field, value) => this.filter(toggled(state.filter, field, value)),
@@ -58,11 +61,27 @@ export class Narrow {
     this.sample = sample;
     this.offered = offers(info, sample);
     this.render();
+    if (state.view === 'search') await this.look();
+  }
+
+  /** Looks at which fields are worth showing where nobody has opened or closed them. */
+  async look() {
+    if (this.unasked() && this.sample) await this.countedFacets();
+  }
+
+  /** Whether the values are shown where nobody has opened or closed them. */
+  unasked() {
+    return state.narrow === null && this.room.matches && this.page.info()?.documents <= mostCounted;
+  }
+
+  /** Whether the values are to be shown. */
+  wanted() {
+    return state.narrow ?? (this.unasked() && this.facetFields.length > 0);
   }
 
   /** Resolves when the offered fields are known, or after a while. */
   ready() {
-    return Promise.race([this.known, new Promise((resolve) => { setTimeout(resolve, patience); })]);
+    return Promise.race([this.known?.then(() => this.look()), new Promise((resolve) => { setTimeout(resolve, patience); })]);
   }
 
   /** The facets to request where values are shown: those of all candidates until it is known which of them have values that recur. */
@@ -148,7 +167,8 @@ export class Narrow {
       this.counted = null;
     }
     if (answer && !answer.preview) this.found = having(answer.res.hits);
-    if (!answer?.preview) this.counts = state.narrow && answer ? answer.res.facets ?? {} : null;
+    if (!answer?.preview) this.counts = this.wanted() && answer ? answer.res.facets ?? {} : null;
+    this.hits = answer?.res.hits.length ?? 0;
     this.render();
   }
 
@@ -161,19 +181,21 @@ export class Narrow {
 
   render() {
     const selected = choices(state.filter);
-    const open = state.narrow && this.counts !== null; // with the hits, so that these move once
-    const shown = JSON.stringify([selected, open, state.narrow, state.sort, browses(state.q), this.offered, this.counts, [...this.found], this.facetFields, this.all]);
+    const wanted = this.wanted();
+    const open = wanted && (state.narrow ? this.counts !== null : this.hits > 0); // with the hits, so that these move once
+    const shown = JSON.stringify([selected, open, wanted, state.sort, browses(state.q), this.offered, this.counts, [...this.found], this.facetFields, this.all]);
     if (shown === this.shown) return;
     this.shown = shown;
     this.narrowToggle.hidden = !this.offered.narrow.length && !this.offered.order.length;
-    this.narrowToggle.setAttribute('aria-expanded', String(state.narrow));
+    this.narrowToggle.setAttribute('aria-expanded', String(wanted));
     this.orderLabel.hidden = !this.offered.order.length && !state.sort;
     this.narrowing.hidden = !selected.length && this.narrowToggle.hidden && this.orderLabel.hidden;
     this.around.classList.toggle('open', open);
     this.facets.hidden = !open;
     this.renderOrder();
     this.renderChosen(selected);
-    if (!open) return;
+    this.facets.classList.toggle('waiting', this.counts === null); // the first answer comes without
+    if (!open || this.counts === null) return;
     const most = this.all ? mostAsked : mostFields;
     const valueFields = this.valueFields(selected);
     const { fields, found } = this.rangeFields(selected);

@@ -145,7 +145,8 @@ export class Results {
   /** Hits come without their texts, whose passages they bring along; a card that is opened fetches its document. Counts come with them where they are shown. */
   async search(c, { signal }, preview, same) {
     const q = (facets) => this.query({ omit_fields: texts(this.page.info()), facets, analytics: same ? false : undefined, ...(preview && { mode: 'keyword', alpha: undefined, limit: pageSize, passages: 1 }) });
-    let facets = preview || !state.narrow ? undefined : await this.narrow.facetRequests();
+    if (!preview && state.narrow === null) await this.narrow.ready();
+    let facets = preview || !this.narrow.wanted() ? undefined : await this.narrow.facetRequests();
     for (let refused = false; ; refused = true) {
       signal.throwIfAborted();
       const disjunctive = facets && this.narrow.disjunctive(c, facets, (changes) => this.query(changes), signal).catch(() => ({})); // those of the search itself are good, too
@@ -409,7 +410,8 @@ export class Results {
     if (err.errors?.some((e) => e.pointer.startsWith('/filter'))) { // half of it may be typed: the last results stay
       if (!this.answer) ui.blank.hidden = true;
       this.page.filterWrong(err.message.replace(/^filter: got .*(, allowed: (filter: )?|: (?=at byte))/, ''));
-      ui.status.textContent = this.answer ? `${counted(this.answer.res.total)} of the last valid filter` : '';
+      ui.status.textContent = this.answer ? `${counted(this.answer.res.total)} of the last valid filter` : 'No results until the filter is valid';
+      ui.density.hidden = !this.answer;
       return;
     }
     this.answer = null;

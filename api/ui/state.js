@@ -6,9 +6,9 @@ const modes = ['hybrid', 'semantic', 'keyword'];
 
 /**
  * view, c: collection, q, mode, alpha (null: the model's), filter, boosts (as in a search), exact (words as they are spelled), sort (a field with
- * :asc or :desc; empty for the relevance), narrow (whether values to narrow by are shown), shown (how many results; 0 for the first page), and `own`: parameters of single views by name.
+ * :asc or :desc; empty for the relevance), narrow (whether values to narrow by are shown; null: beside the results where there is room), shown (how many results; 0 for the first page), and `own`: parameters of single views by name.
  */
-export const state = { view: 'search', c: '', q: '', mode: 'hybrid', alpha: null, filter: '', boosts: [], exact: false, sort: '', narrow: false, shown: 0, own: {} };
+export const state = { view: 'search', c: '', q: '', mode: 'hybrid', alpha: null, filter: '', boosts: [], exact: false, sort: '', narrow: null, shown: 0, own: {} };
 
 const ownNames = ['doc', 'text', 'a', 'b', 'color', 'layer', 'head'];
 
@@ -37,7 +37,7 @@ export function readURL() {
   state.boosts = p.getAll('boost').map(parseBoost).filter(Boolean);
   state.exact = p.get('spelling') === 'exact';
   state.sort = /.:(asc|desc)$/s.test(p.get('sort') || '') ? p.get('sort') : '';
-  state.narrow = p.get('narrow') === 'open';
+  state.narrow = { open: true, closed: false }[p.get('narrow')] ?? null;
   state.shown = /^[1-9]\d{1,3}$/.test(p.get('shown') ?? '') ? Number(p.get('shown')) : 0;
   state.c = p.get('c') || home;
   state.own = {};
@@ -60,7 +60,7 @@ export function address(changes = {}) {
   for (const b of s.boosts) p.append('boost', [b.weight, b.scale, b.origin ?? '', b.field].join(','));
   if (s.exact) p.set('spelling', 'exact');
   if (s.sort) p.set('sort', s.sort);
-  if (s.narrow) p.set('narrow', 'open');
+  if (s.narrow !== null) p.set('narrow', s.narrow ? 'open' : 'closed');
   if (s.shown) p.set('shown', s.shown);
   for (const name of ownNames) if (s.own[name] !== undefined && s.own[name] !== '') p.set(name, s.own[name]);
   return '?' + p;

@@ -128,15 +128,16 @@ function around(text, words, limit, sentence) {
   }
   parts = parts.map((p) => ({ ...p, text: p.text.replace(/\s+/g, ' ') })).filter((p) => p.text !== '');
   const length = parts.reduce((n, p) => n + p.text.length, 0);
-  if (length <= limit || parts.length === 0) return parts;
   const at = Math.max(0, sentence ? parts.findIndex((p) => p.near) : parts.length - 1);
+  const lead = sentence ? limit / 4 : limit * 0.3; // what is shown before: a sentence begins in the first line
+  if (parts.length === 0 || length <= limit && (!sentence || at === 0 || parts[0].text.length <= lead)) return parts;
   const focus = parts[at];
   let room = Math.max(0, limit - focus.text.length);
   const out = [];
   if (at > 0) {
     const before = parts[at - 1].text;
     const after = parts[at + 1]?.text.length ?? Math.max(0, focus.text.length - limit * 0.7);
-    const take = Math.max(Math.min(before.length, Math.floor(limit * 0.3)), Math.min(before.length, room - after));
+    const take = sentence ? Math.min(before.length, Math.max(0, lead - focus.text.length - after)) : Math.min(before.length, Math.max(Math.floor(lead), room - after));
     const from = take >= before.length ? 0 : before.indexOf(' ', before.length - take) + 1 || before.length;
     out.push({ text: (from > 0 ? '… ' : '') + before.slice(from), near: false });
     room -= before.length - from;

@@ -15,13 +15,16 @@ export function mixBar(words, meaning) {
   return bar;
 }
 
+/** A relevance in words: from 0.5 on a hit is more likely relevant than not. */
+const inWords = (relevance) => (relevance >= 0.5 ? 'Very relevant' : relevance >= 0.2 ? 'Relevant' : 'Slightly relevant');
+
 /** The relevance of a hit between 0 and 1 as a bar and a number. */
 export function relevanceBar(score, { keyword, vector, fusion }) {
   const alone = state.mode === 'keyword' || (score > 1 && !vector && !fusion); // a score of keyword search has no upper bound
   const relevance = Math.max(0, Math.min(1, alone ? keyword?.norm ?? 0 : fusion?.method === 'rrf' ? (score * (rrfK + 1)) / 2 : score));
   const bar = el('span', { class: 'bar', 'aria-hidden': 'true' }, el('i'));
   bar.firstChild.style.width = `${relevance * 100}%`;
-  return el('span', { class: 'score', title: `Relevance ${share(relevance)} of 1` }, bar, el('span', { class: 'value' }, el('span', { class: 'hidden' }, 'Relevance '), share(relevance)));
+  return el('span', { class: 'score', title: `${inWords(relevance)}: ${share(relevance)} of 1` }, bar, el('span', { class: 'value' }, el('span', { class: 'hidden' }, `${inWords(relevance)}: `), share(relevance)));
 }
 
 export function explanation(hit, alpha) {

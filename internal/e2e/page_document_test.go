@@ -96,6 +96,20 @@ func TestPageFits(t *testing.T) {
 			t.Errorf("%s: %d pixels wider than a phone", url, over)
 		}
 	}
+	// The options of a search are behind a button there, unless some are chosen.
+	p.do(t, chromedp.Navigate(base+"/?q=bread"))
+	p.until(t, idle)
+	if top := eval[float64](t, p, "document.querySelector('#results').getBoundingClientRect().top"); top > 220 {
+		t.Errorf("on a phone the results begin at %.0f pixels", top)
+	}
+	visible := "document.querySelector('#controls').checkVisibility()"
+	if eval[bool](t, p, visible) {
+		t.Error("the options are open on a phone")
+	}
+	p.js(t, "document.querySelector('#optionsToggle').click()")
+	p.until(t, visible)
+	p.do(t, chromedp.Navigate(base+"/?q=bread&mode=keyword"))
+	p.until(t, idle+" && "+visible)
 	p.clean(t)
 }
 
