@@ -100,7 +100,7 @@ func (p Phrase) smallest() (out []Token) {
 		}
 		if smallest.term != "" {
 			term, stop := strings.CutPrefix(smallest.term, analysis.StopPrefix)
-			out = append(out, Token{Term: term, Position: at, Common: stop})
+			out = append(out, Token{Term: term, Position: at, Next: next, Common: stop})
 		}
 		at = next
 	}

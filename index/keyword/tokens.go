@@ -6,12 +6,14 @@ import (
 	"example.com/searchd/index/keyword/analysis"
 )
 
-// Token is a term of a text and the bytes [Start, End) of the text that it stands for. The tokens
-// of a word can overlap: the word and its parts. Position counts the smallest words of the text.
+// Token is a term of a text and the bytes [Start, End) of the text that it stands for. It takes the
+// positions [Position, Next), which count the smallest words of the text. The tokens of a word can
+// overlap: the word and its parts.
 type Token struct {
 	Term       string
 	Start, End int
 	Position   int
+	Next       int
 	Covered    bool // indexed, but not asked for by queries: a part of another token
 	Name       bool // a name whose words are tokens too, such as os.path.join
 	Common     bool // a stop word: asked for where a query has no other words
@@ -40,7 +42,7 @@ func (a *Analysis) Occurrences(text string, wanted func(term string) bool) (toke
 	for t := range a.analyzer.Tokens(text) {
 		if term := strings.TrimPrefix(t.Term, analysis.StopPrefix); wanted == nil || wanted(term) {
 			tokens = append(tokens, Token{
-				Term: term, Start: t.Start, End: t.End, Position: t.Position,
+				Term: term, Start: t.Start, End: t.End, Position: t.Position, Next: t.Next,
 				Covered: t.Kind == analysis.Single || t.Kind == analysis.Part, Name: t.Kind == analysis.Name, Common: t.Kind == analysis.Stop,
 			})
 		}

@@ -382,6 +382,7 @@ type Token struct {
 	Term       string
 	Start, End int
 	Position   int
+	Next       int // the position after it
 	Covered    bool
 	Name       bool
 	Common     bool // a stop word

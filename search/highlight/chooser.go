@@ -240,29 +240,11 @@ type namedPhrase struct {
 
 // occurrences returns one token for each place of tokens at which one of phrases is.
 func occurrences(phrases []namedPhrase, tokens []keyword.Token) (out []keyword.Token) {
-	type placed struct {
-		term     string
-		position int
-	}
-	at := make(map[placed]keyword.Token, len(tokens))
-	for _, t := range tokens {
-		at[placed{t.Term, t.Position}] = t
-	}
+	at := placesOf(tokens)
 	for _, p := range phrases {
 		for _, t := range tokens {
-			if t.Term != p.Phrase[0].Term {
-				continue
-			}
-			whole, all := keyword.Token{Term: p.name, Start: t.Start, End: t.End, Position: t.Position}, true
-			for _, q := range p.Phrase[1:] {
-				next, ok := at[placed{q.Term, t.Position + q.Position - p.Phrase[0].Position}]
-				if all = all && ok; !all {
-					break
-				}
-				whole.Start, whole.End = min(whole.Start, next.Start), max(whole.End, next.End)
-			}
-			if all {
-				out = append(out, whole)
+			if start, end, ok := p.from(t, at); ok {
+				out = append(out, keyword.Token{Term: p.name, Start: start, End: end, Position: t.Position})
 			}
 		}
 	}
@@ -271,21 +253,41 @@ func occurrences(phrases []namedPhrase, tokens []keyword.Token) (out []keyword.T
 
 // in reports whether tokens have the phrase's terms at its distances.
 func (p Phrase) in(tokens []keyword.Token) bool {
-	type placed struct {
-		term     string
-		position int
-	}
-	at := make(map[placed]bool, len(tokens))
+	at := placesOf(tokens)
+	return slices.ContainsFunc(tokens, func(t keyword.Token) bool {
+		_, _, ok := p.from(t, at)
+		return ok
+	})
+}
+
+// placed is a term at a position of a text.
+type placed struct {
+	term     string
+	position int
+}
+
+func placesOf(tokens []keyword.Token) map[placed]keyword.Token {
+	at := make(map[placed]keyword.Token, len(tokens))
 	for _, t := range tokens {
-		at[placed{t.Term, t.Position}] = true
+		at[placed{t.Term, t.Position}] = t
 	}
-	for _, t := range tokens {
-		if t.Term != p[0].Term {
-			continue
-		}
-		if !slices.ContainsFunc(p, func(q keyword.Token) bool { return !at[placed{q.Term, t.Position + q.Position - p[0].Position}] }) {
-			return true
-		}
+	return at
+}
+
+// from returns the bytes that the phrase takes where it begins with a token of a text. A term may
+// take more positions there than in the phrase: iPhone two, iphone one.
+func (p Phrase) from(first keyword.Token, at map[placed]keyword.Token) (start, end int, ok bool) {
+	if first.Term != p[0].Term {
+		return 0, 0, false
 	}
-	return false
+	start, end = first.Start, first.End
+	last := first
+	for i, q := range p[1:] {
+		next, ok := at[placed{q.Term, last.Next + q.Position - p[i].Next}]
+		if !ok {
+			return 0, 0, false
+		}
+		start, end, last = min(start, next.Start), max(end, next.End), next
+	}
+	return start, end, true
 }

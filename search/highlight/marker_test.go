@@ -48,11 +48,11 @@ func TestPassageOfField(t *testing.T) {
 					delete(m.cached, text[start:end])
 					want := m.found(text[start:end])
 					for i := range got {
-						got[i].Position = 0
+						got[i].Position, got[i].Next = 0, 0
 					}
 					alone := append(want[:0:0], want...)
 					for i := range alone {
-						alone[i].Position = 0
+						alone[i].Position, alone[i].Next = 0, 0
 					}
 					if len(got)+len(alone) > 0 && !reflect.DeepEqual(got, alone) {
 						t.Fatalf("%s, %q: of %q in %q\n%+v, alone\n%+v", language, q, text[start:end], text, got, alone)
@@ -63,6 +63,36 @@ func TestPassageOfField(t *testing.T) {
 			if !some {
 				t.Errorf("%s, %q: nothing was found", language, q)
 			}
+		}
+	}
+}
+
+// TestPhraseOverWideTerms: a word that is also its parts takes more positions in a text than in the
+// phrase that stands for a word of the query.
+func TestPhraseOverWideTerms(t *testing.T) {
+	a, err := keyword.NewAnalysis("en")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		query, parts, text string
+		marked             string
+	}{
+		{"iphone15", "iphone 15", "the iPhone 15 and iphone 15, not iPhone 14 or 15 iPhones", "iPhone 15|iphone 15"},
+		{"powerpoint2019", "powerpoint 2019", "PowerPoint 2019", "PowerPoint 2019"},
+		{"icecream", "ice cream", "ice cream, iceCream", "ice cream|iceCream"},
+	} {
+		alternative := backend.Alternative{Text: c.parts}
+		for _, token := range a.Occurrences(c.parts, nil) {
+			alternative.Terms = append(alternative.Terms, backend.Token(token))
+		}
+		m := NewMarker(a, c.query, []backend.Expansion{{End: len(c.query), Name: c.query, Alternatives: []backend.Alternative{{Text: c.query, Terms: []backend.Token{{Term: c.query}}}, alternative}}})
+		var marked []string
+		for _, token := range joined(m.found(c.text), len(c.text)) {
+			marked = append(marked, c.text[token.Start:token.End])
+		}
+		if got := strings.Join(marked, "|"); got != c.marked {
+			t.Errorf("%s marks %q of %q, want %q", c.query, got, c.text, c.marked)
 		}
 	}
 }
