@@ -221,8 +221,13 @@ func (c *Client) DeleteByFilter(ctx context.Context, collection, filter string, 
 // Export streams all documents of a collection. An error ends it; one comes too when the stream is
 // cut off.
 func (c *Client) Export(ctx context.Context, collection string) iter.Seq2[*StoredDocument, error] {
-	return func(yield func(*StoredDocument, error) bool) {
-		res, err := c.open(ctx, call{method: http.MethodGet, path: collectionPath(collection) + "/documents/export"})
+	return lines[StoredDocument](ctx, c, collectionPath(collection)+"/documents/export", "export of "+collection)
+}
+
+// lines streams the lines of JSON at path, as Export does. name is what errors call them.
+func lines[T any](ctx context.Context, c *Client, path, name string) iter.Seq2[*T, error] {
+	return func(yield func(*T, error) bool) {
+		res, err := c.open(ctx, call{method: http.MethodGet, path: path})
 		if err != nil {
 			yield(nil, err)
 			return
@@ -230,14 +235,14 @@ func (c *Client) Export(ctx context.Context, collection string) iter.Seq2[*Store
 		defer res.Body.Close()
 		dec := json.NewDecoder(bufio.NewReaderSize(res.Body, 64<<10))
 		for {
-			d := &StoredDocument{}
-			if err := dec.Decode(d); err == io.EOF {
+			v := new(T)
+			if err := dec.Decode(v); err == io.EOF {
 				return
 			} else if err != nil {
-				yield(nil, fmt.Errorf("client: export of %s: %w", collection, err))
+				yield(nil, fmt.Errorf("client: %s: %w", name, err))
 				return
 			}
-			if !yield(d, nil) {
+			if !yield(v, nil) {
 				return
 			}
 		}

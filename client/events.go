@@ -1,11 +1,7 @@
 package client
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
-	"fmt"
-	"io"
 	"iter"
 	"net/http"
 	"net/url"
@@ -106,27 +102,7 @@ func (e *Events) Report(ctx context.Context, days, limit int) (*Analytics, error
 // List streams all events, oldest first. An error ends it; one comes too when the stream is cut
 // off.
 func (e *Events) List(ctx context.Context) iter.Seq2[*Event, error] {
-	return func(yield func(*Event, error) bool) {
-		res, err := e.c.open(ctx, call{method: http.MethodGet, path: e.path + "/events"})
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		defer res.Body.Close()
-		dec := json.NewDecoder(bufio.NewReaderSize(res.Body, 64<<10))
-		for {
-			v := &Event{}
-			if err := dec.Decode(v); err == io.EOF {
-				return
-			} else if err != nil {
-				yield(nil, fmt.Errorf("client: events: %w", err))
-				return
-			}
-			if !yield(v, nil) {
-				return
-			}
-		}
-	}
+	return lines[Event](ctx, e.c, e.path+"/events", "events")
 }
 
 // Delete deletes all events.
