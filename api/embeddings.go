@@ -1,6 +1,7 @@
 package api
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -67,7 +68,7 @@ func (s *Server) embeddings(w http.ResponseWriter, r *http.Request) (any, error)
 	}
 	e, err := s.embed(w, r, in, o)
 	if err != nil {
-		return nil, err
+		return nil, named("input", err)
 	}
 	list := embeddingList{Object: "list", Data: make([]embeddingItem, len(e.Vectors)), Model: e.Model.Name,
 		Usage: embeddingUsage{e.Tokens, e.Tokens, count(e.Truncated)}}
@@ -107,6 +108,15 @@ func (s *Server) embed(w http.ResponseWriter, r *http.Request, in inputs, o sear
 	}
 	s.writeCost(w, cost{texts: in.len(), total: time.Since(began), queue: e.Queue, tokenization: e.Tokenization, inference: e.Inference, characters: in.characters(), tokens: e.Tokens, truncated: count(e.Truncated)})
 	return e, nil
+}
+
+// named returns err of the engine with the name that the route has for inputs.
+func named(field string, err error) error {
+	var fe *search.FieldError
+	if errors.As(err, &fe) && fe.Field == "inputs" {
+		fe.Field = field
+	}
+	return err
 }
 
 // cost of a request, sent in the headers of text-embeddings-inference.

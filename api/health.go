@@ -78,6 +78,7 @@ type infoLimits struct {
 	File            int64   `json:"file_bytes"` // of a document of an office program, an e-book, a notebook or a message
 	Items           int     `json:"items"`
 	RerankTexts     int     `json:"rerank_texts"`
+	RequestTokens   int     `json:"request_tokens"` // of one request that embeds or re-ranks several texts
 	TokenTexts      int     `json:"token_texts"`
 	TokenValues     int     `json:"token_values"`
 	AttentionTokens int     `json:"attention_tokens"`
@@ -100,7 +101,7 @@ func (s *Server) info(_ http.ResponseWriter, r *http.Request) (any, error) {
 		MaxConcurrent: s.o.EmbedSlots, AutoTruncate: true, TokenizationWorkers: runtime.GOMAXPROCS(0),
 		Version: s.o.Version, SHA: s.o.revision(), Name: "searchd", Model: m, Encoder: e,
 		Limits: infoLimits{Body: s.o.MaxBody, Documents: s.o.MaxDocuments, Import: s.o.MaxImport, Document: s.o.MaxItem, PDF: s.pdfBytes(), File: maxFile,
-			Items: maxItems, RerankTexts: maxRerankTexts, TokenTexts: maxTokenTexts, TokenValues: search.MaxTokenValues, AttentionTokens: search.MaxAttentionTokens, Query: search.MaxQueryBytes, Hits: search.MaxLimit, Window: search.MaxWindow,
+			Items: maxItems, RerankTexts: maxRerankTexts, RequestTokens: search.MaxRequestTokens, TokenTexts: maxTokenTexts, TokenValues: search.MaxTokenValues, AttentionTokens: search.MaxAttentionTokens, Query: search.MaxQueryBytes, Hits: search.MaxLimit, Window: search.MaxWindow,
 			SearchSeconds: s.o.SearchTimeout.Seconds()},
 		Analytics: s.o.Analytics != nil,
 		Defaults:  search.DefaultSettings(m),

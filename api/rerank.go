@@ -207,7 +207,7 @@ func (s *Server) rank(w http.ResponseWriter, r *http.Request, query, field strin
 	began := time.Now()
 	ranking, err := s.o.Inference.Rerank(r.Context(), query, texts)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, named(field, err)
 	}
 	if whole {
 		if err := cutError(field, ranking.Truncated, ranking.Model.MaxTokens); err != nil {

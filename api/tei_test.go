@@ -333,3 +333,26 @@ func TestAttentionRoute(t *testing.T) {
 		f.do("POST", "/v1/attention", body).problem(400, "invalid_request", pointer)
 	}
 }
+
+// TestTooManyTokens sends each route that embeds or re-ranks texts as many of them as a request may
+// have, all long. The answer comes before the work, and names the member and the limit.
+func TestTooManyTokens(t *testing.T) {
+	f := overCheckpoints(t)
+	text := strings.Repeat("fox ", 64)
+	texts, _ := json.Marshal(slices.Repeat([]string{text}, 10_000))
+	ids, _ := json.Marshal(slices.Repeat([][]int32{slices.Repeat([]int32{5}, 64)}, 10_000))
+	for name, tt := range map[string]struct{ path, body, field string }{
+		"openai":     {"/v1/embeddings", `{"input":` + string(texts) + `}`, "input"},
+		"openai ids": {"/v1/embeddings", `{"input":` + string(ids) + `}`, "input"},
+		"embed":      {"/embed", `{"inputs":` + string(texts) + `}`, "inputs"},
+		"embed ids":  {"/embed", `{"inputs":` + string(ids) + `}`, "inputs"},
+		"similarity": {"/similarity", `{"inputs":{"source_sentence":"fox","sentences":` + string(texts) + `}}`, "inputs"},
+		"rerank":     {"/rerank", `{"query":"fox","texts":` + string(texts) + `}`, "texts"},
+		"cohere":     {"/v2/rerank", `{"query":"fox","documents":` + string(texts) + `}`, "documents"},
+	} {
+		a := f.do("POST", tt.path, tt.body)
+		if a.Code != 400 && a.Code != 422 || !strings.Contains(a.Body.String(), tt.field+": got ") || !strings.Contains(a.Body.String(), "allowed: at most 300000 tokens in one request") {
+			t.Errorf("%s: %d %.300s", name, a.Code, a.Body)
+		}
+	}
+}

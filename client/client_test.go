@@ -478,6 +478,22 @@ func TestEmbedLongTexts(t *testing.T) {
 	}
 }
 
+// TestEmbedWithinTokens: no request has more tokens than a server takes, of whatever kind its texts
+// are.
+func TestEmbedWithinTokens(t *testing.T) {
+	engine := apitest.New(t)
+	s := must[*api.Server](t)(api.New(api.Options{Engine: engine, Inference: engine, Logger: slog.New(slog.DiscardHandler)}))
+	requests := 0
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { requests++; s.Handler().ServeHTTP(w, r) }))
+	defer srv.Close()
+	c := must[*client.Client](t)(client.New(srv.URL, client.Options{}))
+	texts := slices.Repeat([]string{strings.Repeat("!", 300)}, 1200)
+	all := must[*client.Embeddings](t)(c.Embed(t.Context(), texts, client.EmbedOptions{}))
+	if len(all.Vectors) != len(texts) || requests < 2 {
+		t.Errorf("%d vectors for %d texts, with %d requests", len(all.Vectors), len(texts), requests)
+	}
+}
+
 func TestAliasesAndReembed(t *testing.T) {
 	var reembed string
 	c, _ := server(t, func(next http.Handler) http.Handler {

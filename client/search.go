@@ -383,14 +383,16 @@ type Embeddings struct {
 }
 
 // Embed turns texts into vectors of unit length, at most 2048 and Options.BatchBytes of them with
-// one request; any number may be given.
+// one request, and no more than the server takes; any number may be given.
 func (c *Client) Embed(ctx context.Context, texts []string, o EmbedOptions) (*Embeddings, error) {
-	const page = 2048
+	// A server takes 300,000 tokens with a request. A token has a byte or more, and a text gets a
+	// prompt and special tokens.
+	const page, most, perText = 2048, 300_000, 32
 	out := &Embeddings{}
 	for len(texts) > 0 {
 		n := 1
-		for bytes := len(texts[0]); n < min(page, len(texts)); n++ {
-			if bytes += len(texts[n]); bytes > c.o.BatchBytes {
+		for bytes := len(texts[0]) + perText; n < min(page, len(texts)); n++ {
+			if bytes += len(texts[n]) + perText; bytes > min(c.o.BatchBytes, most) {
 				break
 			}
 		}

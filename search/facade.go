@@ -36,6 +36,7 @@ const (
 	PromptNone         = inference.PromptNone
 	MaxBatchTokens     = inference.MaxBatchTokens
 	MaxTokenValues     = inference.MaxTokenValues
+	MaxRequestTokens   = inference.MaxRequestTokens
 	MaxAttentionTokens = inference.MaxAttentionTokens
 	MaxMapTokens       = inference.MaxMapTokens
 )

@@ -70,12 +70,24 @@ var ErrNoReranker = fmt.Errorf("%w: the server has no re-ranker; start it with -
 // soon after the client has gone.
 const rerankPart = 256
 
-// Rerank scores any number of texts for a query. It returns [ErrNoReranker] without a re-ranker.
+// CountTokens returns how many tokens a text has, special tokens not included.
+func (r checkpointReranker) CountTokens(text string) int { return r.Tokenizer().Count(text) }
+
+// Rerank scores texts for a query. It returns [ErrNoReranker] without a re-ranker, and a
+// [FieldError] of the field inputs where the texts, each with the query, have more than
+// [MaxRequestTokens] tokens.
 func (s *Service) Rerank(ctx context.Context, query string, texts []string) (*Ranking, error) {
 	if s.reranker == nil {
 		return nil, ErrNoReranker
 	}
 	r := &Ranking{Model: s.reranker.Model()}
+	count := s.embedder.CountTokens
+	if own, ok := s.reranker.(interface{ CountTokens(text string) int }); ok {
+		count = own.CountTokens
+	}
+	if err := checkRequest(ctx, texts, count(query)+1, r.Model.MaxTokens, count); err != nil {
+		return nil, err
+	}
 	for from := 0; from < len(texts); from += rerankPart {
 		texts := texts[from:min(from+rerankPart, len(texts))]
 		pairs := make([][2]string, len(texts))

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"example.com/searchd/encoder"
+	"example.com/searchd/encoder/tokenizer"
 	"example.com/searchd/models"
 	"example.com/searchd/search/fault"
 )
@@ -102,14 +103,30 @@ func (s *Service) Encoder() EncoderInfo {
 }
 
 // Embed encodes texts with the engine's checkpoint, together with those of other requests where
-// that saves time. Any number of texts may be given. It returns [ErrBusy] where too much is waiting
-// already.
+// that saves time. It returns a [FieldError] of the field inputs for texts of more than
+// [MaxRequestTokens] tokens, and [ErrBusy] where too much is waiting already.
 func (s *Service) Embed(ctx context.Context, texts []string, o EmbedOptions) (*Embeddings, error) {
 	if err := s.checkDimensions(o); err != nil {
 		return nil, err
 	}
+	if err := checkRequest(ctx, texts, s.promptTokens(o), s.embedder.Model().MaxTokens, s.embedder.CountTokens); err != nil {
+		return nil, err
+	}
 	r, err := s.collector.Embed(ctx, texts, o)
 	return r, refused(err)
+}
+
+// promptTokens returns the tokens of the text that o puts before each text.
+func (s *Service) promptTokens(o EmbedOptions) int {
+	c, ok := s.embedder.(checkpointEmbedder)
+	if !ok {
+		return 0
+	}
+	prompt, err := c.promptText(o)
+	if err != nil || prompt == "" { // Embed returns the error
+		return 0
+	}
+	return c.CountTokens(prompt)
 }
 
 func (s *Service) checkDimensions(o EmbedOptions) error {
@@ -120,7 +137,7 @@ func (s *Service) checkDimensions(o EmbedOptions) error {
 }
 
 // EmbedIDs encodes texts that are tokens already, special tokens included, as [Service.Tokenize]
-// gives them. Of o Dimensions and Truncate count.
+// gives them: at most [MaxRequestTokens]. Of o Dimensions and Truncate count.
 func (s *Service) EmbedIDs(ctx context.Context, ids [][]int32, o EmbedOptions) (*Embeddings, error) {
 	if err := s.checkDimensions(o); err != nil {
 		return nil, err
@@ -128,6 +145,12 @@ func (s *Service) EmbedIDs(ctx context.Context, ids [][]int32, o EmbedOptions) (
 	c, err := s.checkpoint()
 	if err != nil {
 		return nil, err
+	}
+	most, n := s.embedder.Model().MaxTokens, 0
+	for i, list := range ids {
+		if n += min(len(list), most); n > MaxRequestTokens && i > 0 {
+			return nil, tooManyTokens(n, i, len(ids))
+		}
 	}
 	began := time.Now()
 	r, err := c.checkpoint.EncodeIDs(ctx, ids, encoder.EncodeOptions{Dimensions: o.Dimensions, Truncate: o.Truncate, KeepIDs: true})
@@ -208,10 +231,20 @@ func (e checkpointEmbedder) checkTokens(ctx context.Context, texts []string, ids
 }
 
 // EmbedSparse returns sparse vectors. It returns [ErrUnsupported] without a checkpoint that gives
-// them.
+// them, and refuses more than [MaxRequestTokens] as Embed does.
 func (s *Service) EmbedSparse(ctx context.Context, texts []string, o EmbedOptions) (*encoder.SparseResult, error) {
 	if s.sparse == nil {
 		return nil, fmt.Errorf("%w: the server has no checkpoint that gives sparse vectors; start it with --sparse-model and a SPLADE checkpoint", fault.ErrUnsupported)
+	}
+	most, count := 0, s.embedder.CountTokens
+	if c, ok := s.sparse.(interface {
+		MaxSeqLength() int
+		Tokenizer() *tokenizer.Tokenizer
+	}); ok {
+		most, count = c.MaxSeqLength(), c.Tokenizer().Count
+	}
+	if err := checkRequest(ctx, texts, 0, most, count); err != nil {
+		return nil, err
 	}
 	r, err := s.sparse.EncodeSparse(ctx, texts, encoder.EncodeOptions{Prompt: o.prompt(), Truncate: o.Truncate})
 	return r, refused(err)
