@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"example.com/searchd/api/output"
 	"example.com/searchd/search"
 )
 
@@ -18,7 +19,7 @@ type embeddingRequest struct {
 	Dimensions *int      `json:"dimensions"`
 	User       string    `json:"user"`       // not used
 	InputType  string    `json:"input_type"` // document (default), query: with the checkpoint's query prompt
-	outputFormat
+	output.Vectors
 }
 
 type embeddingList struct {
@@ -62,7 +63,7 @@ func (s *Server) embeddings(w http.ResponseWriter, r *http.Request) (any, error)
 	if q.Dimensions != nil {
 		o.Dimensions = width
 	}
-	types, err := q.check(width)
+	types, err := q.Check(width)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +74,7 @@ func (s *Server) embeddings(w http.ResponseWriter, r *http.Request) (any, error)
 	list := embeddingList{Object: "list", Data: make([]embeddingItem, len(e.Vectors)), Model: e.Model.Name,
 		Usage: embeddingUsage{e.Tokens, e.Tokens, count(e.Truncated)}}
 	for i, v := range e.Vectors {
-		item := embeddingItem{Object: "embedding", Index: i, Embedding: q.write(v, types), Truncated: i < len(e.Truncated) && e.Truncated[i]}
+		item := embeddingItem{Object: "embedding", Index: i, Embedding: q.Write(v, types), Truncated: i < len(e.Truncated) && e.Truncated[i]}
 		if q.Format == "base64" {
 			item.Format = q.Format
 		}

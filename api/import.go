@@ -12,6 +12,7 @@ import (
 
 	"example.com/searchd/extract"
 	"example.com/searchd/search"
+	"example.com/searchd/trace"
 )
 
 // An import is ingested in batches of this many documents or bytes, whichever comes first.
@@ -68,6 +69,7 @@ func (s *Server) importDocuments(w http.ResponseWriter, r *http.Request) error {
 	defer func() { rc.SetWriteDeadline(time.Now().Add(s.o.WriteTimeout)) }()
 	im := &importer{s: s, collection: c, items: file.items(b, s.o.MaxItem), out: newLineWriter(w, s.o.WriteTimeout), language: newLanguageCheck(info.Settings), dates: map[string]bool{}}
 	defer im.out.finish()
+	_, im.decode = s.o.Tracer.Start(r.Context(), "decode")
 	run := im.run
 	if file.format != extract.JSONL {
 		im.dates = nil // its reader reports them
@@ -88,6 +90,7 @@ type importer struct {
 	items      *items
 	out        *lineWriter
 	language   languageCheck
+	decode     *trace.Span // of the next batch
 
 	docs    []search.Document
 	line    int             // of the body, where the last document began
@@ -153,6 +156,8 @@ func (im *importer) end(ctx context.Context, body error) error {
 
 // flush ingests the batch and writes its answers.
 func (im *importer) flush(ctx context.Context) error {
+	im.decode.End(nil)
+	defer func() { _, im.decode = im.s.o.Tracer.Start(ctx, "decode") }()
 	if len(im.docs) > 0 {
 		if err := im.s.writes.enterEventually(ctx); err != nil {
 			return err

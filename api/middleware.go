@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/labstack/echo/v4"
+
+	"example.com/searchd/trace"
 )
 
 type requestIDKey struct{}
@@ -49,6 +51,12 @@ func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		start := time.Now()
 		cut := false
+		var span *trace.Span
+		if s.o.Tracer != nil && !quietRoutes[c.Path()] {
+			var r *http.Request
+			r, span = s.o.Tracer.Request(c.Request())
+			c.SetRequest(r)
+		}
 		if err := next(c); err != nil {
 			cut = c.Response().Committed
 			s.writeError(err, c)
@@ -64,7 +72,12 @@ func (s *Server) observe(next echo.HandlerFunc) echo.HandlerFunc {
 		}
 		s.metrics.observeRequest(method, route, w.Status, took)
 		keyID, _ := c.Get(callerID).(string)
-		s.log.Log(r.Context(), level, "request", "method", r.Method, "path", r.URL.EscapedPath(), "route", route, "status", w.Status,
+		log := s.log
+		if id := span.ID(); id != "" {
+			log = log.With("trace_id", id)
+		}
+		span.Answered(method, route, w.Status)
+		log.Log(r.Context(), level, "request", "method", r.Method, "path", r.URL.EscapedPath(), "route", route, "status", w.Status,
 			"bytes", w.Size, "ms", float64(took.Microseconds())/1000, "client", c.RealIP(), "key", keyID, "request_id", requestID(r.Context()))
 		if cut {
 			panic(http.ErrAbortHandler)

@@ -25,6 +25,7 @@ import (
 	"example.com/searchd/internal/connlimit"
 	"example.com/searchd/mcp"
 	"example.com/searchd/search"
+	"example.com/searchd/trace"
 )
 
 // Options configure a [Server]. Engine and Inference are required; the zero value of any other
@@ -40,6 +41,7 @@ type Options struct {
 	Analytics    *analytics.Log        // where searches and clicks are logged; default: nowhere
 	PastQueries  *events.Past          // completes queries with those of others; default: nothing does
 	Meilisearch  meilisearch.Vault     // answers the clients of Meilisearch and keeps their settings there; default: their routes do not exist
+	Tracer       *trace.Tracer         // records spans of requests; default: none
 	Keys         *access.Keyring       // who may do what; default: everybody may do everything
 	TLS          *tls.Config           // speaks TLS with it; default: plain HTTP
 	AllowedHosts []string              // names that a Host header may hold besides those of loopback; with names given, or when bound to loopback, others get 403

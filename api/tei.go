@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"example.com/searchd/api/output"
 	"example.com/searchd/encoder/tokenizer"
 	"example.com/searchd/search"
 )
@@ -94,7 +95,7 @@ func (s *Server) teiEmbed(w http.ResponseWriter, r *http.Request) (any, error) {
 		teiEmbedRequest
 		Normalize  *bool `json:"normalize"` // false: the vectors as the checkpoint gives them
 		Dimensions *int  `json:"dimensions"`
-		outputFormat
+		output.Vectors
 	}
 	if err := decodeBody(r, false, &q); err != nil {
 		return nil, err
@@ -110,7 +111,7 @@ func (s *Server) teiEmbed(w http.ResponseWriter, r *http.Request) (any, error) {
 	if q.Dimensions != nil {
 		o.Dimensions = width
 	}
-	types, err := q.outputFormat.check(width)
+	types, err := q.Check(width)
 	if err != nil {
 		return nil, err
 	}
@@ -124,9 +125,9 @@ func (s *Server) teiEmbed(w http.ResponseWriter, r *http.Request) (any, error) {
 	rows := make([]any, len(e.Vectors))
 	for i, v := range e.Vectors {
 		if q.Normalize == nil || *q.Normalize {
-			v = unit(v)
+			v = output.Unit(v)
 		}
-		rows[i] = q.write(v, types)
+		rows[i] = q.Write(v, types)
 	}
 	return rows, nil
 }
@@ -248,11 +249,11 @@ func (s *Server) teiSimilarity(w http.ResponseWriter, r *http.Request) (any, err
 	if err := q.Parameters.refuse(e.Truncated, e.Model.MaxTokens); err != nil {
 		return nil, err
 	}
-	source := unit(e.Vectors[0])
+	source := output.Unit(e.Vectors[0])
 	scores := make([]float32, len(q.Inputs.Sentences))
 	for i, v := range e.Vectors[1:] {
 		sum := 0.0
-		for j, x := range unit(v) {
+		for j, x := range output.Unit(v) {
 			sum += float64(x) * float64(source[j])
 		}
 		scores[i] = float32(sum)

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"example.com/searchd/api/output"
 	"example.com/searchd/encoder"
 	"example.com/searchd/models"
 	"example.com/searchd/search"
@@ -72,7 +73,7 @@ func TestTEIRoutes(t *testing.T) {
 	var want [][]float32
 	for _, g := range golden {
 		if strings.TrimSpace(g.Text) != "" && len(ids) < 4 {
-			texts, ids, want = append(texts, g.Text), append(ids, g.IDs), append(want, unit(g.Embedding))
+			texts, ids, want = append(texts, g.Text), append(ids, g.IDs), append(want, output.Unit(g.Embedding))
 		}
 	}
 	body := func(v any) string { b, _ := json.Marshal(v); return string(b) }
@@ -93,11 +94,11 @@ func TestTEIRoutes(t *testing.T) {
 		Data []struct{ Embedding []float32 }
 	}
 	f.do("POST", "/v1/embeddings", body(map[string]any{"input": ids[1]})).want(200, &list)
-	if !near(rows[1], want[1]) || !near(unit(list.Data[0].Embedding), want[1]) {
+	if !near(rows[1], want[1]) || !near(output.Unit(list.Data[0].Embedding), want[1]) {
 		t.Error("from token ids the vector is another")
 	}
 	f.do("POST", "/embed", body(map[string]any{"inputs": texts[1], "dimensions": 8})).want(200, &rows)
-	if len(rows[0]) != 8 || !near(rows[0], unit(want[1][:8])) {
+	if len(rows[0]) != 8 || !near(rows[0], output.Unit(want[1][:8])) {
 		t.Errorf("/embed with 8 dimensions: %v", rows)
 	}
 	var all [][][]float32

@@ -31,6 +31,9 @@ func (e *Engine) SearchBatch(ctx context.Context, collection string, queries []Q
 		return nil, fault.Field("searches", len(queries), fmt.Sprintf("1 to %d queries", MaxBatch))
 	}
 	defer e.throttle.Begin()()
+	ctx, span := e.tracer.Start(ctx, "search batch")
+	span.Count("searchd.searches", len(queries))
+	defer span.End(nil)
 	out := make([]BatchResult, 0, len(queries))
 	now := time.Now()
 	for part := range slices.Chunk(queries, batchAhead) {

@@ -2,8 +2,10 @@ package search
 
 import (
 	"encoding/json"
+	"fmt"
 	"time"
 
+	"example.com/searchd/search/backend"
 	"example.com/searchd/search/passage"
 )
 
@@ -88,4 +90,25 @@ type CollectionInfo struct {
 	// CopyOf is the incarnation of the collection that this one is being copied from; until that
 	// has ended, documents are missing and other writes are refused.
 	CopyOf string `json:"copy_of,omitempty"`
+}
+
+func itemResult(w backend.Write, o backend.Outcome) ItemResult {
+	r := ItemResult{ID: w.ID, Revision: o.Revision, Passages: len(w.Passages)}
+	switch o.Status {
+	case backend.Created:
+		r.Status = Created
+	case backend.Updated:
+		r.Status = Updated
+	case backend.Unchanged:
+		r.Status = Unchanged
+	case backend.Deleted:
+		r.Status = Deleted
+	case backend.Missing:
+		r.Status, r.Err = Failed, fmt.Errorf("%w: %s", ErrDocumentNotFound, w.ID)
+	case backend.Conflict:
+		r.Status, r.Err = Failed, fmt.Errorf("%w: document %s has revision %d", ErrConflict, w.ID, o.Revision)
+	default:
+		r.Status, r.Err = Failed, fmt.Errorf("document %s: unknown status %d", w.ID, o.Status)
+	}
+	return r
 }

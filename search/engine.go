@@ -23,6 +23,7 @@ import (
 	"example.com/searchd/search/snapshot"
 	"example.com/searchd/search/suggest"
 	"example.com/searchd/search/task"
+	"example.com/searchd/trace"
 )
 
 // Options of [Open]. The zero value is the documented default.
@@ -37,6 +38,7 @@ type Options struct {
 	MustExist      bool                                                      // a folder that holds no data is refused, with store.ErrNoStore, instead of becoming a data folder. Ignored with Backend
 	MaxCollections int                                                       // beyond which none is made; default: DefaultMaxCollections
 	Complete       bool                                                      // wait until all indexes are complete, instead of filling large ones in the background
+	Tracer         *trace.Tracer                                             // records spans of searches and ingests; default: none
 	NoTasks        bool                                                      // what an earlier run did not finish stays as it is, for who only reads
 	Notice         func(text string)                                         // told of repairs and rebuilds, from any goroutine; default: nobody
 	Alarm          func(text string)                                         // told of what an operator must look at; default: Notice
@@ -55,6 +57,7 @@ type Engine struct {
 	encodings *inference.Registry
 	analyses  sync.Map // *keyword.Analysis by language
 	tasks     *task.List
+	tracer    *trace.Tracer // nil: none
 	notice    func(text string)
 	alarm     func(text string)
 	snapshots snapshot.Folder
@@ -84,7 +87,7 @@ func Open(dir string, o Options) (*Engine, error) { return OpenContext(context.B
 
 // OpenContext is Open that ends early with ctx, while indexes are filled; the next opening goes on.
 func OpenContext(ctx context.Context, dir string, o Options) (*Engine, error) {
-	e := &Engine{suggest: suggest.NewCache(), backend: o.Backend, single: inference.NewPace(), many: inference.NewPace(), most: cmp.Or(o.MaxCollections, DefaultMaxCollections)}
+	e := &Engine{suggest: suggest.NewCache(), backend: o.Backend, single: inference.NewPace(), many: inference.NewPace(), most: cmp.Or(o.MaxCollections, DefaultMaxCollections), tracer: o.Tracer}
 	e.mu.records, e.mu.writers = map[string]cachedRecord{}, map[string]*semaphore.Weighted{}
 	if e.notice = o.Notice; e.notice == nil {
 		e.notice = func(string) {}

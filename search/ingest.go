@@ -36,7 +36,10 @@ const (
 // cut into passages, encoded, committed and indexed. There is one result per document, in order. It
 // returns an error only if it could not go on, together with the results committed so far. A result
 // other than [Failed] is durable.
-func (e *Engine) Ingest(ctx context.Context, collection string, docs []Document) ([]ItemResult, error) {
+func (e *Engine) Ingest(ctx context.Context, collection string, docs []Document) (_ []ItemResult, err error) {
+	ctx, span := e.tracer.Start(ctx, "ingest")
+	span.Count("searchd.documents", len(docs))
+	defer func() { span.End(err) }()
 	c, r, release, err := e.openToWrite(ctx, collection)
 	if err != nil {
 		return nil, err
@@ -378,7 +381,7 @@ func firstTokens(text string, n int, count func(string) int) string {
 }
 
 // encode sets the vectors of all passages that have none, in one call of the embedder.
-func (in *ingest) encode(ctx context.Context, items []item) error {
+func (in *ingest) encode(ctx context.Context, items []item) (err error) {
 	var texts []string
 	for i := range items {
 		it := &items[i]
@@ -397,6 +400,9 @@ func (in *ingest) encode(ctx context.Context, items []item) error {
 	if len(texts) == 0 {
 		return nil
 	}
+	ctx, span := in.engine.tracer.Start(ctx, "encode")
+	span.Count("searchd.passages", len(texts))
+	defer func() { span.End(err) }()
 	if !in.background {
 		done, err := in.pace.Turn(ctx)
 		if err != nil {
@@ -437,11 +443,13 @@ func (in *ingest) apply(ctx context.Context, items []item, results []ItemResult)
 		return nil
 	}
 	var outcomes []backend.Outcome
+	ctx, span := in.engine.tracer.Start(ctx, "commit")
+	span.Count("searchd.documents", len(writes))
 	err := in.engine.throttle.Commit(ctx, in.pace, func() (err error) {
 		outcomes, err = in.engine.backend.Apply(ctx, backend.ApplyRequest{Collection: in.collection.Name, Writes: writes})
 		return err
 	})
-	if err != nil {
+	if span.End(err); err != nil {
 		return err
 	}
 	for j, o := range outcomes {
@@ -476,25 +484,4 @@ func (it *item) warning() string {
 		}
 	}
 	return text.String()
-}
-
-func itemResult(w backend.Write, o backend.Outcome) ItemResult {
-	r := ItemResult{ID: w.ID, Revision: o.Revision, Passages: len(w.Passages)}
-	switch o.Status {
-	case backend.Created:
-		r.Status = Created
-	case backend.Updated:
-		r.Status = Updated
-	case backend.Unchanged:
-		r.Status = Unchanged
-	case backend.Deleted:
-		r.Status = Deleted
-	case backend.Missing:
-		r.Status, r.Err = Failed, fmt.Errorf("%w: %s", ErrDocumentNotFound, w.ID)
-	case backend.Conflict:
-		r.Status, r.Err = Failed, fmt.Errorf("%w: document %s has revision %d", ErrConflict, w.ID, o.Revision)
-	default:
-		r.Status, r.Err = Failed, fmt.Errorf("document %s: unknown status %d", w.ID, o.Status)
-	}
-	return r
 }

@@ -88,6 +88,8 @@ func (s *search) find(ctx context.Context) error {
 	if s.plan.Mode != Semantic {
 		byWords.Go(func() error {
 			defer s.time("keyword", time.Now())
+			ctx, span := s.engine.tracer.Start(ctx, "keyword")
+			defer span.End(nil)
 			return fault.Protect(func() (err error) {
 				words, err = s.engine.backend.RetrieveWords(ctx, backend.WordsRequest{
 					Collection: s.collection, Words: s.plan.words, Limit: limit, Selection: s.selection, All: len(s.plan.facets)+len(s.plan.sort) > 0 || s.plan.Group != "",
@@ -100,7 +102,9 @@ func (s *search) find(ctx context.Context) error {
 	var err error
 	if s.plan.Mode != Keyword {
 		began := time.Now()
-		near, err = s.nearest(ctx)
+		within, span := s.engine.tracer.Start(ctx, "vector")
+		near, err = s.nearest(within)
+		span.End(err)
 		s.time("vector", began)
 	}
 	if err := byWords.Wait(); err != nil {

@@ -14,6 +14,7 @@ import (
 	"example.com/searchd/search/backend"
 	"example.com/searchd/search/inference"
 	"example.com/searchd/search/querytext"
+	"example.com/searchd/trace"
 )
 
 // Search answers a query. It returns a [FieldError] for what is not allowed,
@@ -22,11 +23,29 @@ import (
 func (e *Engine) Search(ctx context.Context, collection string, q Query) (*Response, error) {
 	start := time.Now()
 	defer e.throttle.Begin()()
-	s, err := e.newSearch(ctx, collection, q, false)
-	if err != nil {
+	ctx, span := e.tracer.Start(ctx, "search")
+	parsing, parse := e.tracer.Start(ctx, "parse")
+	s, err := e.newSearch(parsing, collection, q, false)
+	if parse.End(err); err != nil {
+		span.End(err)
 		return nil, err
 	}
-	return s.answer(ctx, start)
+	r, err := s.answer(ctx, start)
+	s.traced(span, r, err)
+	return r, err
+}
+
+// traced ends the span of a search.
+func (s *search) traced(span *trace.Span, r *Response, err error) {
+	if span == nil {
+		return
+	}
+	span.Text("searchd.collection", s.collection)
+	span.Text("searchd.mode", string(s.plan.Mode))
+	if r != nil {
+		span.Count("searchd.hits", len(r.Hits))
+	}
+	span.End(err)
 }
 
 // newSearch checks a query.
@@ -120,7 +139,9 @@ func (s *search) run(ctx context.Context, steps []step) error {
 			continue
 		}
 		began := time.Now()
-		if err := step.run(ctx); err != nil {
+		within, span := s.engine.tracer.Start(ctx, step.name)
+		err := step.run(within)
+		if span.End(err); err != nil {
 			return err
 		}
 		s.time(step.name, began)

@@ -76,6 +76,7 @@ func (f *clusterFlags) open(ctx context.Context, data string, so *search.Options
 		Cluster: f.name, Node: f.node, Listen: f.addr, Peers: f.peers, NATS: f.nats, Credentials: f.creds, Partitions: f.partitions, Copies: f.copies,
 		Security: cluster.Security{Certificate: f.cert, Key: f.key, Authority: f.ca},
 		Embedded: embedded.Options{Notice: so.Notice, Alarm: so.Alarm},
+		Tracer:   so.Tracer,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("cluster %s: %w", f.name, err)

@@ -22,6 +22,7 @@ import (
 	"example.com/searchd/internal/version"
 	"example.com/searchd/models"
 	"example.com/searchd/search"
+	"example.com/searchd/trace"
 )
 
 // defaultDrainGrace lets a load balancer poll /readyz twice.
@@ -51,6 +52,7 @@ type serveFlags struct {
 	analyticsDays            int
 	analyticsMiB             int64
 	suggestQueries           bool
+	otlpEndpoint             string
 }
 
 func newServeCommand() *cobra.Command {
@@ -86,6 +88,7 @@ func (f *serveFlags) add(cmd *cobra.Command) {
 	cmd.Flags().IntVar(&f.analyticsDays, "analytics-days", 0, "log searches and clicks, without addresses and keys, and keep them for so many days; 0: do not")
 	cmd.Flags().Int64Var(&f.analyticsMiB, "analytics-mib", 64, "limit on the size of that log in MiB; beyond it the oldest part is deleted")
 	cmd.Flags().BoolVar(&f.suggestQueries, "suggest-queries", false, "suggest queries that others have searched with results; needs --analytics-days")
+	cmd.Flags().StringVar(&f.otlpEndpoint, "otlp-endpoint", "", "send traces to the OpenTelemetry collector at this URL, by OTLP over HTTP (default OTEL_EXPORTER_OTLP_ENDPOINT; without it none)")
 	cmd.Flags().StringVar(&f.logFormat, "log-format", "text", "log lines on standard error: text or json")
 	settings.Choices(cmd, "log-format", "text", "json")
 	f.cluster.add(cmd)
@@ -131,6 +134,11 @@ func (f *serveFlags) serve(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	if so.Tracer, err = trace.Open(trace.Options{Endpoint: f.otlpEndpoint, Version: ao.Version, Warn: func(text string) { log.Warn(text) }}); err != nil {
+		return fmt.Errorf("--otlp-endpoint: %w", err)
+	}
+	defer so.Tracer.Close()
+	ao.Tracer = so.Tracer
 	err = f.serveFolder(cmd.Context(), l.Addr(), front, so, ao)
 	if ctx := cmd.Context(); ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		log.Info("stopped while opening; the next start continues", "reason", context.Cause(ctx))

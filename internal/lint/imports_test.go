@@ -19,10 +19,10 @@ var rooms = map[string]struct {
 	may []string
 	why string
 }{
-	"cmd":       {[]string{"api", "access", "analytics", "mcp", "search", "models", "generate", "encoder", "pooling", "index", "store", "extract", "client", "internal"}, "commands put everything together"},
-	"api":       {[]string{"access", "analytics", "mcp", "search", "models", "generate", "encoder", "pooling", "index", "store", "extract", "internal"}, "the API serves the engine; bodies are its only files, which it reads as ingest does, and it does not talk to itself over HTTP"},
+	"cmd":       {[]string{"api", "access", "analytics", "mcp", "search", "models", "generate", "encoder", "pooling", "index", "store", "extract", "client", "trace", "internal"}, "commands put everything together"},
+	"api":       {[]string{"access", "analytics", "mcp", "search", "models", "generate", "encoder", "pooling", "index", "store", "extract", "trace", "internal"}, "the API serves the engine; bodies are its only files, which it reads as ingest does, and it does not talk to itself over HTTP"},
 	"mcp":       {[]string{"search", "index", "internal"}, "what assistants may ask is the same over a pipe and over HTTP, of an engine and of a server far away"},
-	"search":    {[]string{"models", "generate", "encoder", "pooling", "index", "store", "internal"}, "the engine must work without a server"},
+	"search":    {[]string{"models", "generate", "encoder", "pooling", "index", "store", "trace", "internal"}, "the engine must work without a server"},
 	"models":    {[]string{"encoder", "pooling", "internal"}, "finding and loading checkpoints knows nothing of indexes or storage"},
 	"generate":  {[]string{"encoder", "internal"}, "producing text knows nothing of indexes, storage and where checkpoints come from"},
 	"encoder":   {[]string{"pooling", "internal"}, "the encoder is of use without an index"},
@@ -31,6 +31,7 @@ var rooms = map[string]struct {
 	"store":     {[]string{"internal"}, "the store sees ids, bytes and []float32, so that it can be checked and repaired without a model or an index"},
 	"analytics": {[]string{"internal"}, "the log of searches sees texts and ids, never the engine or HTTP"},
 	"access":    {nil, "who may do what is decided without the engine, the store and HTTP, so that it can be tested alone"},
+	"trace":     {nil, "spans are recorded without knowing of what"},
 	"extract":   {nil, "extract stands on the ground, so that it can be used and fuzzed alone"},
 	"examples":  {[]string{"search", "client"}, "an example shows what a program outside can do"},
 	"client":    {nil, "the client stands on the ground: whoever imports it must not get the engine with it"},
@@ -73,6 +74,7 @@ var owners = []struct {
 	{"github.com/modelcontextprotocol", "mcp", "the protocol changes from year to year; nobody else sees its types"},
 	{"github.com/klippa-app/go-pdfium", "extract/pdf", "PDFium is started once, in one place, with limits"},
 	{"github.com/blevesearch", "index/keyword", "bleve is an implementation of the keyword index, and its query syntax must never see a user's text"},
+	{"go.opentelemetry.io", "trace", "spans are made in one place, which sees to it that they hold nothing that a user wrote and that no tracer costs nothing"},
 	{"log", "cmd api internal/e2e", "libraries return errors and do not log"},
 	{"log/slog", "cmd api internal/e2e", "libraries return errors and do not log"},
 	{"C", "", "the binary is static and pure Go"},

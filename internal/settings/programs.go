@@ -9,7 +9,7 @@ var OfSearchd = strings.Fields(`addr allow-private allowed-hosts alpha analytics
 		drop-damaged ef ef-construction expires explain facets fields filter for format from
 		from-key fusion generator hub ids insecure into json keep-old key language limit log-format m
 		max-collections max-conns max-size max-tokens meilisearch min-clicks misspell mode model name
-		nats nats-creds node-addr node-ca node-cert node-key node-name only open operator
+		nats nats-creds node-addr node-ca node-cert node-key node-name only open operator otlp-endpoint
 		partitions pause peers pooling precision quantize query rate rate-burst rate-limit
 		repair repetition-penalty require-key reranker scopes searchers seed sentences
 		server settings sort sparse-model spelling stop sts suggest-queries temperature texts threads timeout

@@ -17,6 +17,7 @@ import (
 // call is a question to another node: one of the requests to a replica, or a wait.
 type call struct {
 	Timeout time.Duration `cbor:",omitempty"` // how long the asker waits
+	Trace   string        `cbor:",omitempty"` // traceparent of the asker's span
 
 	Revision uint64 `cbor:",omitempty"` // wait until the replicas follow the catalogue up to it
 	Settle   uint64 `cbor:",omitempty"` // wait until Replica has applied its log up to it, or does not serve
@@ -108,6 +109,9 @@ func (n *Backend) call(ctx context.Context, node string, c call) (r reply, err e
 		own.Passing = nil
 		c.Fetch = &own
 	}
+	ctx, span := n.o.Tracer.Start(ctx, "call")
+	defer func() { span.End(err) }()
+	c.Trace = n.o.Tracer.Parent(ctx)
 	b, err := encoding.Marshal(c)
 	if err != nil {
 		return r, err
@@ -152,7 +156,9 @@ func (n *Backend) takeCall(msg *nats.Msg) {
 				case <-ctx.Done():
 				}
 			}()
-			r, err = n.perform(ctx, c)
+			within, span := n.o.Tracer.Continue(ctx, "answer", c.Trace)
+			r, err = n.perform(within, c)
+			span.End(err)
 			stop()
 			cancel()
 		}

@@ -20,6 +20,7 @@ import (
 
 	"example.com/searchd/search/backend"
 	"example.com/searchd/search/embedded"
+	"example.com/searchd/trace"
 )
 
 // Options of [Open].
@@ -37,6 +38,7 @@ type Options struct {
 
 	Security Security
 	Embedded embedded.Options
+	Tracer   *trace.Tracer // records spans of calls between nodes; default: none
 
 	moveTime, missingWait time.Duration // for tests; default: those of the constants
 }

@@ -1,4 +1,4 @@
-package api
+package output
 
 import (
 	"encoding/json"
@@ -11,22 +11,22 @@ func TestOutputTypes(t *testing.T) {
 	v := []float32{0.6, -0.8, 0, 0, 0.0001, -0.0001, 0, 0, 0.5}
 	ranges := [][]float64{{-1, -1, -1, -1, -1, -1, -1, -1, 0}, {1, 1, 1, 1, 1, 1, 1, 1, 0.1}}
 	for _, tt := range []struct {
-		o     outputFormat
+		o     Vectors
 		types []string
 		want  string
 	}{
-		{outputFormat{}, []string{"ubinary"}, `[136,128]`}, // 1000 1000, 1000 0000
-		{outputFormat{}, []string{"binary"}, `[8,0]`},
-		{outputFormat{Format: "base64"}, []string{"ubinary"}, `"iIA="`},
-		{outputFormat{Format: "base64"}, []string{"binary"}, `"CAA="`},
-		{outputFormat{}, []string{"float", "binary"}, `{"binary":[8,0],"float":[0.6,-0.8,0,0,0.0001,-0.0001,0,0,0.5]}`},
+		{Vectors{}, []string{"ubinary"}, `[136,128]`}, // 1000 1000, 1000 0000
+		{Vectors{}, []string{"binary"}, `[8,0]`},
+		{Vectors{Format: "base64"}, []string{"ubinary"}, `"iIA="`},
+		{Vectors{Format: "base64"}, []string{"binary"}, `"CAA="`},
+		{Vectors{}, []string{"float", "binary"}, `{"binary":[8,0],"float":[0.6,-0.8,0,0,0.0001,-0.0001,0,0,0.5]}`},
 		// at unit length (1.118): 0.5367, -0.7155, 0.4472; the last lies above its range
-		{outputFormat{Ranges: ranges}, []string{"uint8"}, `[195,36,127,127,127,127,127,127,255]`},
-		{outputFormat{Ranges: ranges}, []string{"int8"}, `[67,-91,0,0,0,0,0,0,127]`},
+		{Vectors{Ranges: ranges}, []string{"uint8"}, `[195,36,127,127,127,127,127,127,255]`},
+		{Vectors{Ranges: ranges}, []string{"int8"}, `[67,-91,0,0,0,0,0,0,127]`},
 		// 6/√9 is more than 1
-		{outputFormat{}, []string{"int8"}, `[67,-91,0,0,0,0,0,0,56]`},
+		{Vectors{}, []string{"int8"}, `[67,-91,0,0,0,0,0,0,56]`},
 	} {
-		got, err := json.Marshal(tt.o.write(v, tt.types))
+		got, err := json.Marshal(tt.o.Write(v, tt.types))
 		if err != nil || string(got) != tt.want {
 			t.Errorf("%v of %+v = %s, %v, want %s", tt.types, tt.o, got, err, tt.want)
 		}
@@ -58,7 +58,7 @@ func TestFixedRangeKeepsCosines(t *testing.T) {
 		return out
 	}
 	bytes := func(v []float32) (out []float64) {
-		for _, x := range (&outputFormat{}).one(v, "int8").([]int16) {
+		for _, x := range (&Vectors{}).one(v, "int8").([]int16) {
 			out = append(out, float64(x))
 		}
 		return out
@@ -66,7 +66,7 @@ func TestFixedRangeKeepsCosines(t *testing.T) {
 	if got, want := cos(bytes(a[:]), bytes(b[:])), cos(wide(a[:]), wide(b[:])); math.Abs(got-want) > 0.005 {
 		t.Errorf("cosine of int8 vectors %v, of the vectors %v", got, want)
 	}
-	zero := (&outputFormat{}).one(make([]float32, 8), "int8").([]int16)
+	zero := (&Vectors{}).one(make([]float32, 8), "int8").([]int16)
 	if zero[0] != 0 {
 		t.Errorf("a vector of zeros: %v", zero)
 	}

@@ -1,4 +1,5 @@
-package api
+// Package output writes vectors in the types and encodings that requests ask for.
+package output
 
 import (
 	"encoding/base64"
@@ -9,9 +10,10 @@ import (
 	"strings"
 
 	"example.com/searchd/search"
+	"example.com/searchd/search/mapping"
 )
 
-// outputFormat selects how vectors are written. The types are those of quantize_embeddings of
+// Vectors selects how vectors are written. The types are those of quantize_embeddings of
 // sentence-transformers:
 //
 //	float    the vector
@@ -22,7 +24,7 @@ import (
 //
 // min and max of each dimension come from ranges. By default they are ∓6/√dimensions, at most 1, of
 // the vector at unit length: six standard deviations of a component. Values outside are clipped.
-type outputFormat struct {
+type Vectors struct {
 	Format string      `json:"encoding_format"` // float (default): numbers; base64: of little-endian float32, or of the bytes
 	DType  string      `json:"output_dtype"`    // float (default), int8, uint8, binary, ubinary
 	Types  []string    `json:"embedding_types"` // instead: one or more of these; with more than one, each vector is an object of them
@@ -31,8 +33,8 @@ type outputFormat struct {
 
 var outputTypes = []string{"float", "int8", "uint8", "binary", "ubinary"}
 
-// check returns the requested types.
-func (o *outputFormat) check(dimensions int) ([]string, error) {
+// Check returns the requested types.
+func (o *Vectors) Check(dimensions int) ([]string, error) {
 	if o.Format != "" && o.Format != "float" && o.Format != "base64" {
 		return nil, &search.FieldError{Field: "encoding_format", Value: o.Format, Allowed: "float, base64"}
 	}
@@ -57,12 +59,12 @@ func (o *outputFormat) check(dimensions int) ([]string, error) {
 	return types, o.checkRanges(dimensions)
 }
 
-func (o *outputFormat) checkRanges(dimensions int) error {
+func (o *Vectors) checkRanges(dimensions int) error {
 	if o.Ranges == nil {
 		return nil
 	}
 	if len(o.Ranges) != 2 || len(o.Ranges[0]) != dimensions || len(o.Ranges[1]) != dimensions {
-		return &search.FieldError{Field: "ranges", Value: literal("another shape"), Allowed: fmt.Sprintf("two arrays of %d numbers, the least and the greatest of each dimension", dimensions)}
+		return &search.FieldError{Field: "ranges", Value: mapping.Phrase("another shape"), Allowed: fmt.Sprintf("two arrays of %d numbers, the least and the greatest of each dimension", dimensions)}
 	}
 	for i, least := range o.Ranges[0] {
 		if !(least < o.Ranges[1][i]) {
@@ -72,8 +74,8 @@ func (o *outputFormat) checkRanges(dimensions int) error {
 	return nil
 }
 
-// write returns v in one type, or as an object of several.
-func (o *outputFormat) write(v []float32, types []string) any {
+// Write returns v in one type, or as an object of several.
+func (o *Vectors) Write(v []float32, types []string) any {
 	if len(types) == 1 {
 		return o.one(v, types[0])
 	}
@@ -84,7 +86,7 @@ func (o *outputFormat) write(v []float32, types []string) any {
 	return out
 }
 
-func (o *outputFormat) one(v []float32, typ string) any {
+func (o *Vectors) one(v []float32, typ string) any {
 	if typ == "float" {
 		if o.Format == "base64" {
 			return floatsBase64(v)
@@ -128,8 +130,8 @@ func packBits(v []float32) []byte {
 
 // quantize returns a byte per component, in two's complement if signed, truncated like numpy's
 // astype.
-func (o *outputFormat) quantize(v []float32, signed bool) []byte {
-	v = unit(v)
+func (o *Vectors) quantize(v []float32, signed bool) []byte {
+	v = Unit(v)
 	r := min(1, 6/math.Sqrt(float64(len(v))))
 	shift, top := 0.0, 255.0
 	if signed {
@@ -147,8 +149,8 @@ func (o *outputFormat) quantize(v []float32, signed bool) []byte {
 	return b
 }
 
-// unit returns v at unit length; the zero vector as it is.
-func unit(v []float32) []float32 {
+// Unit returns v at unit length; the zero vector as it is.
+func Unit(v []float32) []float32 {
 	sum := 0.0
 	for _, x := range v {
 		sum += float64(x) * float64(x)
