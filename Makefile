@@ -63,22 +63,29 @@ generate:
 	$(GO) test ./internal/e2e -update
 
 # FUZZTIME is a number of inputs for each target: where it is a time, Go's fuzzer reports its end as a failure now and then
-# (golang.org/issue/48157). A package's targets share a program, linked once.
+# (golang.org/issue/48157).
 FUZZTIME ?= 100000x
 # With FUZZ_PARTS=3 and FUZZ_PART=0, 1 or 2: the targets of every third package.
 FUZZ_PARTS ?= 1
 FUZZ_PART ?= 0
+# What the coverage is measured of by which inputs are chosen: the packages of this module, or with FUZZ_ALL=1 also those that they use. Of those
+# compiling takes longer than 2,000 inputs of each target.
+FUZZ_ALL ?=
 fuzz:
 	set -e; bin=$$(mktemp -d); trap 'rm -rf "$$bin"' EXIT; \
-	for p in $$(grep -rl --include='*_test.go' '^func Fuzz' * | xargs -n 1 dirname | sort -u | awk 'NR % $(FUZZ_PARTS) == $(FUZZ_PART)'); do \
-	  $(GO) test -c -fuzz . -o "$$bin/fuzz" ./$$p; cd $$p; \
-	  for f in $$("$$bin/fuzz" -test.list '^Fuzz' | grep '^Fuzz'); do \
+	packages=$$(grep -rl --include='*_test.go' '^func Fuzz' * | xargs -n 1 dirname | sort -u | awk 'NR % $(FUZZ_PARTS) == $(FUZZ_PART) { print "./" $$0 }'); \
+	if [ -z "$(FUZZ_ALL)" ]; then $(GO) test -c -gcflags=./...=-d=libfuzzer -ldflags='-s -w' -o "$$bin/" $$packages; fi; \
+	for p in $$packages; do \
+	  if [ -n "$(FUZZ_ALL)" ]; then $(GO) test -c -fuzz . -ldflags='-s -w' -o "$$bin/" $$p; fi; \
+	  test="$$bin/$$(basename $$p).test"; cd $$p; \
+	  for f in $$("$$test" -test.list '^Fuzz' | grep '^Fuzz'); do \
 	    echo "$$p $$f"; \
-	    out=$$("$$bin/fuzz" -test.run '^$$' -test.fuzz "^$$f\$$" -test.fuzztime $(FUZZTIME) -test.fuzzcachedir "$$($(GO) env GOCACHE)/fuzz/searchd/$$p" 2>&1) || \
+	    out=$$("$$test" -test.run '^$$' -test.fuzz "^$$f\$$" -test.fuzztime $(FUZZTIME) -test.fuzzcachedir "$$($(GO) env GOCACHE)/fuzz/searchd/$$p" 2>&1) || \
 	      { echo "$$out"; exit 1; }; \
+	    if echo "$$out" | grep 'without coverage guidance'; then exit 1; fi; \
 	    echo "$$out" | grep '^fuzz: ' | tail -1; \
 	  done; \
-	  cd $(CURDIR); \
+	  cd $(CURDIR); rm "$$test"; \
 	done
 
 # The browser tests: they fail, instead of being skipped, where there is no Chromium.

@@ -64,7 +64,7 @@ var rows = []row{
 	{13, "each document is a register, also while the server is killed",
 		[]string{"HISTORY_OPERATIONS=4000 HISTORY_SEED=$RELIABILITY_SEED test internal/e2e TestHistory"},
 		[]string{"HISTORY_OPERATIONS=100000 HISTORY_SEED=$RELIABILITY_SEED test internal/e2e TestHistory"}},
-	{14, "no bytes make a parser panic, hang or take memory without bound", []string{"make fuzz FUZZTIME=2000x"}, []string{"make fuzz FUZZTIME=100000x"}},
+	{14, "no bytes make a parser panic, hang or take memory without bound", []string{"make fuzz FUZZTIME=2000x"}, []string{"make fuzz FUZZTIME=100000x FUZZ_ALL=1"}},
 	{15, "no data race", []string{"make race"}, nil},
 	{16, "every hostile request has its answer",
 		[]string{"test api TestBad.*|TestMediaTypes|TestCompressedBodies|TestBombs.*|TestChunkedBodyOverTheLimit|TestWrongMembers|TestManyElements|TestTrailingSlash|TestServeCutsOff.*"}, nil},
