@@ -27,8 +27,7 @@ type requestBody struct {
 
 	digest hash.Hash // of what was read; nil: nobody asks
 
-	conns *connlimit.Listener // which its connection is one of, alone; nil: of none
-	cut   func()              // makes a read fail at once, as one that has taken too long
+	conn *connlimit.Body // bounds how long its sender is waited for; nil: nothing does
 }
 
 func (b *requestBody) Read(p []byte) (int, error) {
@@ -42,10 +41,10 @@ func (b *requestBody) Read(p []byte) (int, error) {
 }
 
 func (b *requestBody) read(p []byte) (int, error) {
-	if b.conns != nil {
-		defer b.conns.Reading(b.cut)()
+	if b.conn == nil {
+		return b.ReadCloser.Read(p)
 	}
-	return b.ReadCloser.Read(p)
+	return b.conn.Read(func() (int, error) { return b.ReadCloser.Read(p) })
 }
 
 func (b *requestBody) sum() [32]byte { return [32]byte(b.digest.Sum(nil)) }
@@ -67,8 +66,8 @@ func (s *Server) drain(next echo.HandlerFunc) echo.HandlerFunc {
 		}
 		b := &requestBody{ReadCloser: r.Body}
 		rc := http.NewResponseController(c.Response())
-		if r.ProtoMajor == 1 { // later ones have many requests on a connection
-			b.conns, b.cut = s.conns.Load(), func() { rc.SetReadDeadline(time.Unix(1, 0)) }
+		if conns := s.conns.Load(); conns != nil && r.ProtoMajor == 1 { // later ones have many requests on a connection
+			b.conn = conns.Body(func() { rc.SetReadDeadline(time.Unix(1, 0)) })
 		}
 		r.Body = b
 		err := next(c)

@@ -42,7 +42,12 @@ func newListener(l net.Listener, o Options) *Listener {
 	f := &Listener{l: l, conns: connlimit.New(l, o.MaxConns), failed: make(chan error, 1)}
 	f.use(http.HandlerFunc(answerWhileOpening))
 	f.srv = &http.Server{
-		Handler:           http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*f.handler.Load()).ServeHTTP(w, r) }),
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if f.conns.Waits() {
+				w.Header().Set("Connection", "close")
+			}
+			(*f.handler.Load()).ServeHTTP(w, r)
+		}),
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       30 * time.Second, // of a body; a route with streams extends it as bytes arrive
 		WriteTimeout:      o.WriteTimeout + writeGrace,

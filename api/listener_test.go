@@ -212,6 +212,39 @@ func TestStalledBodiesGiveWay(t *testing.T) {
 	}
 }
 
+// TestTricklingBodiesGiveWay has as many senders as there may be connections, who send a byte of
+// their bodies now and then, and never pause.
+func TestTricklingBodiesGiveWay(t *testing.T) {
+	f := newFixture(t, Options{MaxConns: 4})
+	addr, _ := f.serve()
+	for range 4 {
+		c, err := net.Dial("tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		fmt.Fprint(c, "POST /v1/collections/docs/search HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n{")
+		go func() {
+			for err := error(nil); err == nil; time.Sleep(50 * time.Millisecond) {
+				_, err = c.Write([]byte(" "))
+			}
+		}()
+	}
+	for f.server.inFlight.Load() < 4*512 { // all bodies are waited for
+		time.Sleep(time.Millisecond)
+	}
+	c, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	c.SetDeadline(time.Now().Add(20 * time.Second)) // of 30 until a body has taken too long
+	fmt.Fprint(c, "GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
+	if res, err := http.ReadResponse(bufio.NewReader(c), nil); err != nil || res.StatusCode != 200 {
+		t.Errorf("a fifth connection is not answered: %v", err)
+	}
+}
+
 // TestBusyConnectionsStay has every connection wait for an answer: the next one waits, and is
 // answered when one ends.
 func TestBusyConnectionsStay(t *testing.T) {

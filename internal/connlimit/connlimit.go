@@ -3,6 +3,7 @@
 package connlimit
 
 import (
+	"cmp"
 	"net"
 	"net/http"
 	"slices"
@@ -15,13 +16,23 @@ import (
 const silence = 500 * time.Millisecond
 
 // stall is how long the sender of a body may pause before its connection can be closed for a new
-// one.
-const stall = 2 * time.Second
+// one, and how long it may send less than minRate bytes per second.
+const (
+	stall   = 2 * time.Second
+	minRate = 1 << 10
+)
+
+// rest is how long a connection has been idle before it can be closed for a new one: its client may
+// be sending the next request, which would fail without an answer.
+const rest = 250 * time.Millisecond
+
+// maxPeeks is how many connections are looked at for bytes that have arrived, per attempt.
+const maxPeeks = 16
 
 // Listener bounds the open connections of another one. When there are too many it closes one: the
-// oldest without a request for longer than silence, else the one idle for longest, else the one
-// whose body is awaited for longest, if that is longer than stall. Else it waits. A plain limit
-// would let idle and silent clients lock out the others.
+// oldest without a request for longer than silence, else the one idle for longest, if that is
+// longer than rest, else the one whose body is awaited for longest, if it has stalled.
+// Else it waits. A plain limit would let idle and silent clients lock out the others.
 type Listener struct {
 	net.Listener
 	Max int
@@ -30,24 +41,38 @@ type Listener struct {
 		sync.Mutex
 		room    sync.Cond // one was released or became idle, one may have been silent for too long, or the listener is closed
 		open    int
-		idle    []net.Conn // longest first
-		silent  []silent   // the same
-		reads   []*read    // the same
+		idle    []since // longest first
+		silent  []since // that have not sent a whole request yet; the same
+		reads   []*Body // whose sender is waited for; the same
 		evicted int64
+		closing time.Time // when the last was closed, until one is released
+		waits   bool      // Accept waits for room
 		closed  bool
 	}
 }
 
-// silent is a connection that has not sent a whole request yet.
-type silent struct {
+// since is a connection with the time at which it came to its state.
+type since struct {
 	net.Conn
-	since time.Time
+	time.Time
 }
 
-// read is a read of a body that waits for its sender.
-type read struct {
-	since time.Time
-	cut   func() // makes it fail as one that has taken too long; the request is answered, and its connection closed
+// Body is the body of a request, whose reads wait for its sender.
+type Body struct {
+	l   *Listener
+	cut func() // makes a read fail as one that has taken too long; the request is answered, and its connection closed
+
+	since  time.Time     // when the read under way began; guarded by l.mu, like the others
+	waited time.Duration // in earlier reads
+	got    int           // bytes, in earlier reads
+}
+
+// stalled reports whether the sender pauses for too long, or has sent too little for the time that
+// it was waited for.
+func (b *Body) stalled(now time.Time) bool {
+	pause := now.Sub(b.since)
+	waited := b.waited + pause
+	return pause >= stall || waited >= stall && float64(b.got) < minRate*waited.Seconds()
 }
 
 // New returns a listener with at most max open connections of l.
@@ -66,6 +91,7 @@ func (c *Listener) Accept() (net.Conn, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for c.mu.open >= c.Max && !c.mu.closed {
+		c.mu.waits = true
 		timer := time.AfterFunc(c.evict(time.Now()), func() {
 			c.mu.Lock() // not before the wait has begun
 			defer c.mu.Unlock()
@@ -74,6 +100,7 @@ func (c *Listener) Accept() (net.Conn, error) {
 		c.mu.room.Wait()
 		timer.Stop()
 	}
+	c.mu.waits = false
 	if c.mu.closed {
 		conn.Close()
 		return nil, net.ErrClosed
@@ -82,29 +109,46 @@ func (c *Listener) Accept() (net.Conn, error) {
 	return &counted{Conn: conn, release: sync.OnceFunc(c.release)}, nil
 }
 
-// evict closes a connection if it may, and returns how long to wait before the next attempt.
+// evict closes a connection if it may, and returns how long to wait before the next attempt. One is
+// closed at a time: the next only when it is gone, or does not go.
 func (c *Listener) evict(now time.Time) time.Duration {
-	wait := silence
-	if len(c.mu.silent) > 0 {
-		wait = max(0, c.mu.silent[0].since.Add(silence).Sub(now))
+	if left := c.mu.closing.Add(silence).Sub(now); left > 0 {
+		return left
 	}
-	switch {
-	case len(c.mu.silent) > 0 && wait == 0:
-		go c.mu.silent[0].Close()
-		c.mu.silent = c.mu.silent[1:]
-		wait = silence
-	case len(c.mu.idle) > 0:
-		go c.mu.idle[0].Close()
-		c.mu.idle = c.mu.idle[1:]
-	case len(c.mu.reads) > 0 && now.Sub(c.mu.reads[0].since) >= stall:
-		c.mu.reads[0].cut()
-		c.mu.reads = c.mu.reads[1:]
-		wait = silence
-	default:
+	wait := silence
+	first := func(list []since, after time.Duration) net.Conn {
+		for i, x := range list {
+			if left := after - now.Sub(x.Time); left > 0 {
+				wait = min(wait, left)
+				break
+			} else if i == maxPeeks {
+				break
+			} else if !pending(x.Conn) { // else it is about to be answered
+				return x.Conn
+			}
+		}
+		return nil
+	}
+	if conn := cmp.Or(first(c.mu.silent, silence), first(c.mu.idle, rest)); conn != nil {
+		go conn.Close()
+		c.forget(conn)
+	} else if i := slices.IndexFunc(c.mu.reads, func(b *Body) bool { return b.stalled(now) }); i >= 0 {
+		c.mu.reads[i].cut()
+		c.mu.reads = slices.Delete(c.mu.reads, i, i+1)
+	} else {
 		return wait
 	}
 	c.mu.evicted++
-	return wait
+	c.mu.closing = now
+	return silence
+}
+
+// Waits reports whether a new connection waits for room that no silent one will make. Then answers
+// should tell their clients that the connection ends with them.
+func (c *Listener) Waits() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.mu.waits && len(c.mu.silent) == 0
 }
 
 // Close implements net.Listener.
@@ -120,36 +164,59 @@ func (c *Listener) release() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.mu.open--
+	c.mu.closing = time.Time{}
 	c.mu.room.Broadcast()
 }
 
-// Reading registers a read of a body until over is called. cut is called at most once, and not
-// after over has returned.
-func (c *Listener) Reading(cut func()) (over func()) {
-	r := &read{time.Now(), cut}
+// Body returns the body of a request on one of the connections. cut makes the read
+// under way fail, and is called during one alone.
+func (c *Listener) Body(cut func()) *Body { return &Body{l: c, cut: cut} }
+
+// Read calls read, which waits for the sender and returns how many bytes came.
+func (b *Body) Read(read func() (int, error)) (int, error) {
+	n := 0
+	b.begin()
+	defer func() { b.end(n) }()
+	var err error
+	n, err = read()
+	return n, err
+}
+
+func (b *Body) begin() {
+	c := b.l
 	c.mu.Lock()
-	c.mu.reads = append(c.mu.reads, r)
-	c.mu.Unlock()
-	return func() {
-		c.mu.Lock()
-		c.mu.reads = slices.DeleteFunc(c.mu.reads, func(x *read) bool { return x == r })
-		c.mu.Unlock()
-	}
+	defer c.mu.Unlock()
+	b.since = time.Now()
+	c.mu.reads = append(c.mu.reads, b)
+}
+
+func (b *Body) end(n int) {
+	c := b.l
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	b.waited += time.Since(b.since)
+	b.got += n
+	c.mu.reads = slices.DeleteFunc(c.mu.reads, func(x *Body) bool { return x == b })
 }
 
 // State is http.Server.ConnState.
 func (c *Listener) State(conn net.Conn, s http.ConnState) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.mu.idle = slices.DeleteFunc(c.mu.idle, func(x net.Conn) bool { return x == conn })
-	c.mu.silent = slices.DeleteFunc(c.mu.silent, func(x silent) bool { return x.Conn == conn })
+	c.forget(conn)
 	switch s {
 	case http.StateNew:
-		c.mu.silent = append(c.mu.silent, silent{conn, time.Now()})
+		c.mu.silent = append(c.mu.silent, since{conn, time.Now()})
 	case http.StateIdle:
-		c.mu.idle = append(c.mu.idle, conn)
+		c.mu.idle = append(c.mu.idle, since{conn, time.Now()})
 		c.mu.room.Broadcast()
 	}
+}
+
+// forget takes conn out of the lists. The caller holds mu.
+func (c *Listener) forget(conn net.Conn) {
+	is := func(x since) bool { return x.Conn == conn }
+	c.mu.idle, c.mu.silent = slices.DeleteFunc(c.mu.idle, is), slices.DeleteFunc(c.mu.silent, is)
 }
 
 // Counts returns the connections that are open, those of them that are idle, and how many were
@@ -165,6 +232,9 @@ type counted struct {
 	net.Conn
 	release func()
 }
+
+// NetConn returns the connection below.
+func (c *counted) NetConn() net.Conn { return c.Conn }
 
 // Close implements net.Conn.
 func (c *counted) Close() error {

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -91,7 +92,13 @@ func heavy(n uint64) string {
 // ask sends one heavy request.
 func (s *server) ask(c *http.Client, t *tally, n uint64) {
 	began := time.Now()
-	res, err := c.Post(s.url+docs+"/search/batch", "application/json", strings.NewReader(heavy(n)))
+	req, err := http.NewRequest("POST", s.url+docs+"/search/batch", strings.NewReader(heavy(n)))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header["Idempotency-Key"] = []string{} // not sent: the request is sent again where the server closes an idle connection meanwhile
+	res, err := c.Do(req)
 	if err != nil {
 		t.add(0, 0, "", err)
 		return
@@ -110,9 +117,38 @@ func (s *server) memoryOf() (kib int) {
 	return kib
 }
 
+// lag watches how late timers of this process fire, which is what other programs on the machine add
+// to every time that a test measures. stop returns the largest.
+func lag() (stop func() time.Duration) {
+	done, worst := make(chan struct{}), make(chan time.Duration)
+	go func() {
+		most := time.Duration(0)
+		for {
+			began := time.Now()
+			select {
+			case <-done:
+				worst <- most
+				return
+			case <-time.After(10 * time.Millisecond):
+				most = max(most, time.Since(began)-10*time.Millisecond)
+			}
+		}
+	}()
+	return func() time.Duration { close(done); return <-worst }
+}
+
+// middle returns the median, the lower one of an even number.
+func middle(v []float64) float64 {
+	s := slices.Sorted(slices.Values(v))
+	return s[(len(s)-1)/2]
+}
+
 // TestOverload measures the most that the server answers, sends ten times as much, and wants four
 // fifths of it answered in time, the rest refused with Retry-After, health checks answered, and
-// memory within GOMEMLIMIT and a tenth. RELIABILITY_SECONDS sets how long.
+// memory within GOMEMLIMIT and a tenth. Capacity is measured before and after each of several
+// windows of overload, so that programs that take the CPUs for a while change both sides of the
+// comparison; the median of the windows counts. RELIABILITY_SECONDS is the length of all windows
+// of overload together.
 func TestOverload(t *testing.T) {
 	alone(t)
 	const limit = 512 // MiB
@@ -123,85 +159,185 @@ func TestOverload(t *testing.T) {
 	var n atomic.Uint64
 	client := &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 1000}}
 	length := seconds(6)
-	peak := 0.0
-	for _, clients := range []int{1, 2, 4} {
+	windows := 3 + int(length/(30*time.Second))
+	window := length / time.Duration(windows)
+	capacity := func(clients int, length time.Duration) float64 {
 		var got tally
 		var wait sync.WaitGroup
-		end := time.Now().Add(length / 3)
+		began := time.Now()
 		for range clients {
 			wait.Go(func() {
-				for time.Now().Before(end) {
+				for time.Since(began) < length {
 					s.ask(client, &got, n.Add(1))
 				}
 			})
 		}
 		wait.Wait()
-		peak = max(peak, float64(len(got.took))/(length/3).Seconds())
+		return float64(len(got.took)) / time.Since(began).Seconds()
 	}
-	var got tally
-	var wait sync.WaitGroup
-	most, slowHealth := 0, 0
-	interval := time.Duration(float64(time.Second) / (10 * peak))
-	began := time.Now()
-	for i := 0; time.Since(began) < length; i++ {
-		time.Sleep(time.Until(began.Add(time.Duration(i) * interval)))
-		wait.Go(func() { s.ask(client, &got, n.Add(1)) })
-		if i%100 == 0 {
-			most = max(most, s.memoryOf())
-			wait.Go(func() {
-				asked := time.Now()
-				if status, _ := s.do("GET", "/livez", ""); status != 200 || time.Since(asked) > 2*time.Second {
-					slowHealth++
-				}
-			})
+	clients, most := 1, 0.0
+	for _, c := range []int{1, 2, 4} {
+		if got := capacity(c, max(window/4, time.Second)); got > most {
+			clients, most = c, got
 		}
 	}
-	wait.Wait()
-	good := float64(len(got.took)) / time.Since(began).Seconds()
-	sent := 0
-	for _, c := range got.status {
-		sent += c
+	stopLag := lag()
+	var all tally
+	var health atomic.Int64 // nanoseconds that the slowest check took
+	var failedHealth atomic.Int32
+	memory, sent := 0, 0
+	overload := func(peak float64) float64 {
+		var got tally
+		var wait sync.WaitGroup
+		interval := time.Duration(float64(time.Second) / (10 * peak))
+		began := time.Now()
+		for i := 0; time.Since(began) < window; i++ {
+			time.Sleep(time.Until(began.Add(time.Duration(i) * interval)))
+			wait.Go(func() { s.ask(client, &got, n.Add(1)) })
+			if sent++; i%50 == 0 {
+				memory = max(memory, s.memoryOf())
+				wait.Go(func() {
+					asked := time.Now()
+					if status, _ := s.do("GET", "/livez", ""); status != 200 {
+						failedHealth.Add(1)
+					}
+					for took := int64(time.Since(asked)); ; {
+						if old := health.Load(); took <= old || health.CompareAndSwap(old, took) {
+							return
+						}
+					}
+				})
+			}
+		}
+		wait.Wait()
+		for status, count := range got.status {
+			if all.status == nil {
+				all.status = map[int]int{}
+			}
+			all.status[status] += count
+		}
+		all.took, all.noRetry, all.lastError = append(all.took, got.took...), all.noRetry+got.noRetry, cmp.Or(got.lastError, all.lastError)
+		return float64(len(got.took)) / time.Since(began).Seconds()
 	}
-	t.Logf("peak %.1f/s; sent %.0f/s for %s: %.1f/s answered, statuses %v, p50 %s, p99 %s, %d MiB of memory", peak, float64(sent)/length.Seconds(), length,
-		good, got.status, got.percentile(.5).Round(time.Millisecond), got.percentile(.99).Round(time.Millisecond), most>>10)
-	if good < .8*peak {
-		t.Errorf("%.1f answers a second under overload, peak %.1f", good, peak)
+	var ratios, peaks, goods []float64
+	before := capacity(clients, window/2)
+	for range windows {
+		good := overload(before)
+		after := capacity(clients, window/2)
+		peak := (before + after) / 2
+		ratios, peaks, goods = append(ratios, good/peak), append(peaks, peak), append(goods, good)
+		before = after
 	}
-	if p := got.percentile(.99); p > 5*time.Second {
-		t.Errorf("99 of 100 answers took up to %s", p)
+	late := stopLag()
+	ratio, p99 := middle(ratios), all.percentile(.99)
+	t.Logf("%d windows of %s at ten times the capacity, %d requests: %.1f/s answered, capacity %.1f/s, %.2f of it (%.2f)", windows, window.Round(time.Millisecond), sent, middle(goods), middle(peaks), ratio, ratios)
+	t.Logf("statuses %v, p50 %s, p99 %s, slowest health check %s, timers up to %s late, %d MiB of memory", all.status, all.percentile(.5).Round(time.Millisecond), p99.Round(time.Millisecond),
+		time.Duration(health.Load()).Round(time.Millisecond), late.Round(time.Millisecond), memory>>10)
+	if ratio < .8 {
+		t.Errorf("%.2f of the capacity is answered under overload", ratio)
 	}
-	for status, count := range got.status {
+	if p99 > 5*time.Second+late {
+		t.Errorf("99 of 100 answers took up to %s, timers were up to %s late", p99, late)
+	}
+	for status, count := range all.status {
 		if status != 200 && status != 429 && status != 503 {
-			t.Errorf("status %d, %d times; last error %s", status, count, got.lastError)
+			t.Errorf("status %d, %d times; last error %s", status, count, all.lastError)
 		}
 	}
-	if got.noRetry > 0 {
-		t.Errorf("%d refusals without Retry-After", got.noRetry)
+	if all.noRetry > 0 {
+		t.Errorf("%d refusals without Retry-After", all.noRetry)
 	}
-	if slowHealth > 0 {
-		t.Errorf("%d health checks failed or were slow", slowHealth)
+	if took := time.Duration(health.Load()); failedHealth.Load() > 0 || took > 2*time.Second+late {
+		t.Errorf("%d health checks failed, the slowest took %s", failedHealth.Load(), took)
 	}
-	if most>>10 > limit*11/10 {
-		t.Errorf("%d MiB of memory, GOMEMLIMIT is %d", most>>10, limit)
+	if memory>>10 > limit*11/10 {
+		t.Errorf("%d MiB of memory, GOMEMLIMIT is %d", memory>>10, limit)
+	}
+}
+
+// slowSenders opens connections that send a request of which a byte comes every 100 ms, half of
+// them from its header on and half after a whole header, and others that send nothing. Who is cut
+// off comes back. stop closes all.
+func (s *server) slowSenders(slow, idle int) (stop func()) {
+	s.t.Helper()
+	addr := strings.TrimPrefix(s.url, "http://")
+	header := "POST " + docs + "/search HTTP/1.1\r\nHost: " + addr + "\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n{"
+	conns, at, gone := make([]net.Conn, slow+idle), make([]int, slow), make([]time.Time, slow)
+	dial := func(i int) error {
+		c, err := net.DialTimeout("tcp", addr, 5*time.Second)
+		if err != nil {
+			return err
+		}
+		if conns[i] = c; i < slow {
+			if at[i] = 0; i%2 == 0 {
+				at[i] = len(header)
+				_, err = io.WriteString(c, header)
+			}
+		}
+		return err
+	}
+	for i := range conns {
+		if err := dial(i); err != nil {
+			s.t.Fatalf("connection %d: %v", i, err)
+		}
+	}
+	done := make(chan struct{})
+	var wait sync.WaitGroup
+	wait.Go(func() {
+		for {
+			for i := range slow {
+				if !gone[i].IsZero() {
+					if time.Since(gone[i]) > time.Second {
+						gone[i] = time.Time{}
+						if dial(i) != nil {
+							gone[i] = time.Now()
+						}
+					}
+					continue
+				}
+				b := byte(' ')
+				if at[i] < len(header) {
+					b = header[at[i]]
+				}
+				at[i]++
+				_ = conns[i].SetWriteDeadline(time.Now().Add(time.Second))
+				if _, err := conns[i].Write([]byte{b}); err != nil {
+					conns[i].Close()
+					gone[i] = time.Now()
+				}
+			}
+			select {
+			case <-done:
+				return
+			case <-time.After(100 * time.Millisecond):
+			}
+		}
+	})
+	return func() {
+		close(done)
+		wait.Wait()
+		for _, c := range conns {
+			c.Close()
+		}
 	}
 }
 
 // TestSlowSenders lets 20 searchers work alone, and beside 500 connections that send a byte now and
-// then and 500 that are idle. RELIABILITY_SECONDS sets how long each.
+// then and 500 that are idle. The two alternate in windows of two seconds, so that programs that
+// take the CPUs for a while slow both; the median of the pairs counts. RELIABILITY_SECONDS sets how
+// long each of the two takes together.
 func TestSlowSenders(t *testing.T) {
 	alone(t)
-	const slow, idle = 500, 500
+	const slow, idle, window = 500, 500, 2 * time.Second
 	s := newServer(t, memory(t))
 	s.start()
 	s.fill(200)
-	addr := strings.TrimPrefix(s.url, "http://")
-	length := seconds(5)
 	client := &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 100}}
 	var n atomic.Uint64
 	search := func() *tally {
 		var got tally
 		var wait sync.WaitGroup
-		end := time.Now().Add(length)
+		end := time.Now().Add(window)
 		for range 20 {
 			wait.Go(func() {
 				for time.Now().Before(end) {
@@ -221,47 +357,26 @@ func TestSlowSenders(t *testing.T) {
 		return &got
 	}
 	search() // warms up
-	alone := search()
-	var conns []net.Conn
-	defer func() {
-		for _, c := range conns {
-			c.Close()
+	var ratios []float64
+	answers := [2]int{}
+	for range max(3, int(seconds(6)/window)) {
+		quiet := search()
+		stop := s.slowSenders(slow, idle)
+		busy := search()
+		stop()
+		ratios = append(ratios, float64(len(quiet.took))/float64(max(1, len(busy.took))))
+		answers[0] += len(quiet.took)
+		answers[1] += len(busy.took)
+		for _, got := range []*tally{quiet, busy} {
+			if len(got.took) == 0 || len(got.status) > 1 {
+				t.Errorf("statuses of searches %v, %s", got.status, got.lastError)
+			}
 		}
-	}()
-	for i := range slow + idle {
-		c, err := net.DialTimeout("tcp", addr, 5*time.Second)
-		if err != nil {
-			t.Fatalf("connection %d: %v", i, err)
-		}
-		conns = append(conns, c)
 	}
-	stop := make(chan struct{})
-	var wait sync.WaitGroup
-	wait.Go(func() {
-		header := "POST " + docs + "/search HTTP/1.1\r\nHost: " + addr + "\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n{"
-		for at := 0; ; at++ {
-			for _, c := range conns[:slow] {
-				b := byte(' ')
-				if at < len(header) {
-					b = header[at]
-				}
-				_ = c.SetWriteDeadline(time.Now().Add(time.Second))
-				_, _ = c.Write([]byte{b})
-			}
-			select {
-			case <-stop:
-				return
-			case <-time.After(100 * time.Millisecond):
-			}
-		}
-	})
-	beside := search()
-	close(stop)
-	wait.Wait()
-	ratio := float64(len(alone.took)) / float64(max(1, len(beside.took)))
-	t.Logf("20 searchers: %d answers in %s alone, %d beside %d slow senders and %d idle connections: %.2f times slower", len(alone.took), length, len(beside.took), slow, idle, ratio)
-	if ratio > 1.5 || beside.status[0] > 0 {
-		t.Errorf("%.2f times slower; statuses %v, %s", ratio, beside.status, beside.lastError)
+	ratio := middle(ratios)
+	t.Logf("20 searchers, in %d pairs of windows of %s: %d answers alone, %d beside %d slow senders and %d idle connections: %.2f times slower (%.2f)", len(ratios), window, answers[0], answers[1], slow, idle, ratio, ratios)
+	if ratio > 1.5 {
+		t.Errorf("%.2f times slower", ratio)
 	}
 }
 
