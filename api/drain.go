@@ -66,8 +66,8 @@ func (s *Server) drain(next echo.HandlerFunc) echo.HandlerFunc {
 		}
 		b := &requestBody{ReadCloser: r.Body}
 		rc := http.NewResponseController(c.Response())
-		if conns := s.conns.Load(); conns != nil && r.ProtoMajor == 1 { // later ones have many requests on a connection
-			b.conn = conns.Body(func() { rc.SetReadDeadline(time.Unix(1, 0)) })
+		if conns := s.conns.Load(); conns != nil {
+			b.conn = conns.Body(r, func() { rc.SetReadDeadline(time.Unix(1, 0)) })
 		}
 		r.Body = b
 		err := next(c)

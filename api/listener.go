@@ -42,12 +42,8 @@ func newListener(l net.Listener, o Options) *Listener {
 	f := &Listener{l: l, conns: connlimit.New(l, o.MaxConns), failed: make(chan error, 1)}
 	f.use(http.HandlerFunc(answerWhileOpening))
 	f.srv = &http.Server{
-		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if f.conns.Waits() {
-				w.Header().Set("Connection", "close")
-			}
-			(*f.handler.Load()).ServeHTTP(w, r)
-		}),
+		Handler:           f.conns.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { (*f.handler.Load()).ServeHTTP(w, r) }), http.HandlerFunc(refuseStream)),
+		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: connlimit.MaxStreams},
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       30 * time.Second, // of a body; a route with streams extends it as bytes arrive
 		WriteTimeout:      o.WriteTimeout + writeGrace,
@@ -77,14 +73,22 @@ func (f *Listener) Close() error { return f.srv.Close() }
 
 // answerWhileOpening answers until the engine is open.
 func answerWhileOpening(w http.ResponseWriter, r *http.Request) {
+	writeError(w, r, fmt.Errorf("%w: opening the data folder", errNotReady))
+}
+
+// writeError answers a request that no [Server] sees.
+func writeError(w http.ResponseWriter, r *http.Request, err error) {
 	if r.URL.Path == "/livez" {
 		writeJSON(w, http.StatusOK, health{Status: "ok"})
 		return
 	}
-	p, kind := describe(fmt.Errorf("%w: opening the data folder", errNotReady), r)
+	p, kind := describe(err, r)
 	setRetryAfter(w.Header(), kind, nil)
 	writeProblem(w, r, p)
 }
+
+// refuseStream answers what is beyond the limit on requests of HTTP/2.
+func refuseStream(w http.ResponseWriter, r *http.Request) { writeError(w, r, errOverloaded) }
 
 // ServeListener is [Server.Serve] for a listener that f already answers.
 func (s *Server) ServeListener(ctx context.Context, f *Listener) error {

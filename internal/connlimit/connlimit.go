@@ -43,7 +43,9 @@ type Listener struct {
 		open    int
 		idle    []since // longest first
 		silent  []since // that have not sent a whole request yet; the same
-		reads   []*Body // whose sender is waited for; the same
+		reads   []*Body // of HTTP/1 whose sender is waited for; the same
+		streams []*Body // the same of later versions, which have many requests on a connection
+		shared  int     // requests of later versions that are being answered
 		evicted int64
 		closing time.Time // when the last was closed, until one is released
 		waits   bool      // Accept waits for room
@@ -59,8 +61,9 @@ type since struct {
 
 // Body is the body of a request, whose reads wait for its sender.
 type Body struct {
-	l   *Listener
-	cut func() // makes a read fail as one that has taken too long; the request is answered, and its connection closed
+	l    *Listener
+	list *[]*Body // that it is in while it is read
+	cut  func()   // makes a read fail as one that has taken too long; the request is answered, and its connection closed
 
 	since  time.Time     // when the read under way began; guarded by l.mu, like the others
 	waited time.Duration // in earlier reads
@@ -132,10 +135,7 @@ func (c *Listener) evict(now time.Time) time.Duration {
 	if conn := cmp.Or(first(c.mu.silent, silence), first(c.mu.idle, rest)); conn != nil {
 		go conn.Close()
 		c.forget(conn)
-	} else if i := slices.IndexFunc(c.mu.reads, func(b *Body) bool { return b.stalled(now) }); i >= 0 {
-		c.mu.reads[i].cut()
-		c.mu.reads = slices.Delete(c.mu.reads, i, i+1)
-	} else {
+	} else if !cutStalled(&c.mu.reads, now) && !cutStalled(&c.mu.streams, now) { // whose connection may be idle then
 		return wait
 	}
 	c.mu.evicted++
@@ -143,12 +143,55 @@ func (c *Listener) evict(now time.Time) time.Duration {
 	return silence
 }
 
-// Waits reports whether a new connection waits for room that no silent one will make. Then answers
-// should tell their clients that the connection ends with them.
-func (c *Listener) Waits() bool {
+// cutStalled makes the read of the first stalled body of a list fail, if there is any.
+func cutStalled(list *[]*Body, now time.Time) bool {
+	i := slices.IndexFunc(*list, func(b *Body) bool { return b.stalled(now) })
+	if i < 0 {
+		return false
+	}
+	(*list)[i].cut()
+	*list = slices.Delete(*list, i, i+1)
+	return true
+}
+
+// sharedFactor times Max is how many requests of HTTP/2 are answered at once. A connection may have
+// [MaxStreams] of them, and each holds a goroutine, also while nothing of its body comes.
+const sharedFactor = 4
+
+// MaxStreams is how many requests at once a connection of HTTP/2 should be allowed.
+const MaxStreams = 100
+
+// Handler returns next with the limit on requests of HTTP/2. Those beyond it are for refuse, and a
+// body that has stalled is cut off for the next. Where a new connection waits for room that no
+// silent one will make, answers say that their connection ends with them.
+func (c *Listener) Handler(next, refuse http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c.mu.Lock()
+		ends, full := c.mu.waits && len(c.mu.silent) == 0, false
+		if r.ProtoMajor > 1 {
+			if full = c.mu.shared >= sharedFactor*c.Max; full {
+				cutStalled(&c.mu.streams, time.Now())
+			} else {
+				c.mu.shared++
+				defer c.leave()
+			}
+		}
+		c.mu.Unlock()
+		if ends {
+			w.Header().Set("Connection", "close")
+		}
+		if full {
+			refuse.ServeHTTP(w, r)
+		} else {
+			next.ServeHTTP(w, r)
+		}
+	})
+}
+
+func (c *Listener) leave() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.mu.waits && len(c.mu.silent) == 0
+	c.mu.shared--
 }
 
 // Close implements net.Listener.
@@ -168,9 +211,15 @@ func (c *Listener) release() {
 	c.mu.room.Broadcast()
 }
 
-// Body returns the body of a request on one of the connections. cut makes the read
-// under way fail, and is called during one alone.
-func (c *Listener) Body(cut func()) *Body { return &Body{l: c, cut: cut} }
+// Body returns the body of r, a request on one of the connections. cut makes the read under way
+// fail, and is called during one alone.
+func (c *Listener) Body(r *http.Request, cut func()) *Body {
+	b := &Body{l: c, cut: cut, list: &c.mu.reads}
+	if r.ProtoMajor > 1 {
+		b.list = &c.mu.streams
+	}
+	return b
+}
 
 // Read calls read, which waits for the sender and returns how many bytes came.
 func (b *Body) Read(read func() (int, error)) (int, error) {
@@ -187,7 +236,7 @@ func (b *Body) begin() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	b.since = time.Now()
-	c.mu.reads = append(c.mu.reads, b)
+	*b.list = append(*b.list, b)
 }
 
 func (b *Body) end(n int) {
@@ -196,7 +245,7 @@ func (b *Body) end(n int) {
 	defer c.mu.Unlock()
 	b.waited += time.Since(b.since)
 	b.got += n
-	c.mu.reads = slices.DeleteFunc(c.mu.reads, func(x *Body) bool { return x == b })
+	*b.list = slices.DeleteFunc(*b.list, func(x *Body) bool { return x == b })
 }
 
 // State is http.Server.ConnState.

@@ -4,6 +4,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"runtime"
 	"testing"
 	"time"
@@ -100,11 +101,19 @@ func TestUnreadRequestStays(t *testing.T) {
 	}
 }
 
-func TestWaits(t *testing.T) {
+// TestAnswersEndConnections: while a connection waits for room that nobody makes, answers end
+// theirs.
+func TestAnswersEndConnections(t *testing.T) {
 	l, open := limited(t, 1)
+	h := l.Handler(http.NotFoundHandler(), nil)
+	ends := func() bool {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
+		return w.Header().Get("Connection") == "close"
+	}
 	_, busy := open()
 	l.State(busy, http.StateActive)
-	if l.Waits() {
+	if ends() {
 		t.Error("nobody waits yet")
 	}
 	accepted := make(chan error, 1)
@@ -112,12 +121,16 @@ func TestWaits(t *testing.T) {
 		t.Fatal(err)
 	}
 	go func() { _, err := l.Accept(); accepted <- err }()
-	for !l.Waits() {
+	for !ends() {
 		time.Sleep(time.Millisecond)
 	}
+	l.State(busy, http.StateNew)
+	if ends() {
+		t.Error("a silent connection will make room")
+	}
 	busy.Close()
-	if err := <-accepted; err != nil || l.Waits() {
-		t.Errorf("after a connection was closed: %v, waits %v", err, l.Waits())
+	if err := <-accepted; err != nil || ends() {
+		t.Errorf("after a connection was closed: %v", err)
 	}
 }
 
