@@ -35,6 +35,9 @@ func (s *Server) readyz(w http.ResponseWriter, r *http.Request) (any, error) {
 		}
 	}
 	h := health{Status: "ok"}
+	if s.o.Warning != nil {
+		h.Warning = s.o.Warning()
+	}
 	if err := s.o.Engine.ReadOnly(); err != nil {
 		h.Warning = "writes are rejected until a restart:  " + search.ErrReadOnly.Error() + " after a failed commit"
 	}

@@ -50,6 +50,7 @@ type Options struct {
 	ClusterNode   func(ctx context.Context, node, change string) error // change: drain, undrain or remove
 
 	NodeReady  func() error           // also asked by /readyz: nil, or why the server takes no requests yet; default: not asked
+	Warning    func() string          // also shown by /readyz, which answers everybody: what does not work, while the server takes requests; default: nothing
 	Collectors []prometheus.Collector // their metrics come with those of the server; default: none
 
 	PDF func(ctx context.Context, b []byte) (extract.PDFText, error) // reads a PDF, see package extract/pdf; default: imports take none

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 
+	"example.com/searchd/search/backend"
 	"example.com/searchd/search/snapshot"
 	"example.com/searchd/search/task"
 )
@@ -56,4 +57,43 @@ func (e *Engine) DeleteSnapshot(ctx context.Context, id string) error {
 		return err
 	}
 	return e.snapshots.Delete(id)
+}
+
+// Backups reads what backups of an engine are made of.
+type Backups struct {
+	engine *Engine
+	id     string
+}
+
+// BackupsOf returns what makes backups of an engine, which must not be a node of a cluster.
+func BackupsOf(e *Engine) (*Backups, error) {
+	if err := e.alone("a backup in one file; `searchd migrate --from URL --to DIR` copies all collections to a folder, under writes, too"); err != nil {
+		return nil, err
+	}
+	now, err := e.backend.Stats(context.Background(), backend.StatsRequest{})
+	return &Backups{e, now.StoreID}, err
+}
+
+// ID is the identity of the store; it is another one after a backup was restored.
+func (b *Backups) ID() string { return b.id }
+
+// Size returns the bytes of the store's file.
+func (b *Backups) Size(ctx context.Context) (int64, error) {
+	now, err := b.engine.backend.Stats(ctx, backend.StatsRequest{})
+	return now.StoreBytes, err
+}
+
+// Damage reads each stored value and describes those that are damaged. Writes continue meanwhile.
+func (b *Backups) Damage(ctx context.Context) ([]string, error) {
+	found, err := b.engine.backend.Check(ctx, backend.CheckRequest{Stored: true})
+	var damage []string
+	for _, p := range found.Problems {
+		damage = append(damage, p.What)
+	}
+	return damage, err
+}
+
+// Write writes a backup of this moment. Reads and writes continue meanwhile.
+func (b *Backups) Write(ctx context.Context, w io.Writer) (int64, error) {
+	return b.engine.Backup(ctx, w)
 }

@@ -270,6 +270,10 @@ func VerifyBackup(ctx context.Context, path string) ([]Problem, error) {
 	return severe(problems), errors.Join(err, s.closeFile())
 }
 
+// VerifyStream reads a backup and returns ErrBackup if its size or SHA-256 is not that of its
+// trailer. Unlike VerifyBackup it does not look at the records.
+func VerifyStream(ctx context.Context, r io.Reader) error { return receiveInto(ctx, r, io.Discard) }
+
 // severe returns the problems that are not harmless.
 func severe(problems []Problem) []Problem {
 	return slices.DeleteFunc(problems, func(p Problem) bool { return p.Harmless })

@@ -75,6 +75,23 @@ func (s *Store) checkBy(c *checker) ([]Problem, error) {
 	return c.check(db, unlock)
 }
 
+// CheckValues reads each record with its vectors and fields as Check does with deep, and leaves out
+// the pages, so that no writer waits.
+func (s *Store) CheckValues(ctx context.Context) ([]Problem, error) {
+	db, err := s.acquire()
+	if err != nil {
+		return nil, err
+	}
+	defer s.release()
+	c := &checker{s: s, ctx: ctx, deep: true, vectors: true}
+	var tx *bbolt.Tx
+	if err := guard(func() (err error) { tx, err = db.Begin(false); return err }); err != nil {
+		return nil, s.damaged(err)
+	}
+	defer func() { _ = guard(tx.Rollback) }()
+	return c.values(tx)
+}
+
 // check is Check for a caller who holds writer; it calls unlock when the pages have been checked.
 func (c *checker) check(db *bbolt.DB, unlock func()) ([]Problem, error) {
 	var tx *bbolt.Tx
@@ -92,7 +109,12 @@ func (c *checker) check(db *bbolt.DB, unlock func()) ([]Problem, error) {
 	if slices.ContainsFunc(c.problems, func(p Problem) bool { return !p.Harmless }) { // the records are reached through the pages: what they say next is not worth reading
 		return c.problems, nil
 	}
-	err = guard(func() error { return c.records(tx) })
+	return c.values(tx)
+}
+
+// values checks all buckets and returns every problem found so far.
+func (c *checker) values(tx *bbolt.Tx) ([]Problem, error) {
+	err := guard(func() error { return c.records(tx) })
 	if errors.Is(err, errFault) {
 		c.add("", Problem{Detail: err.Error()})
 		err = nil

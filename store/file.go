@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"time"
 
@@ -17,8 +18,9 @@ import (
 	"example.com/searchd/internal/disk"
 )
 
-// mmapSize is the address space reserved for the file, which costs no memory. A writer that
-// outgrows it waits for the readers in flight.
+// mmapSize is the address space reserved for the file, which costs no memory; it is twice the size
+// of a larger file. A writer that outgrows it waits for the readers in flight, of which a backup
+// may take hours.
 const mmapSize = 4 << 30 * (strconv.IntSize / 64) // 0 on 32-bit machines
 
 const (
@@ -116,6 +118,8 @@ func (s *Store) openBolt(path string) (db *bbolt.DB, err error) {
 	mapped := mmapSize
 	if s.readOnly {
 		mapped = 0
+	} else if fi, err := os.Stat(path); err == nil && mapped > 0 && runtime.GOOS != "windows" { // where bbolt extends the file to the mapping
+		mapped = max(mapped, 2*int(fi.Size()))
 	}
 	err = guard(func() error {
 		db, err = bbolt.Open(path, 0o600, &bbolt.Options{

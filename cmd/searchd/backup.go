@@ -16,20 +16,29 @@ import (
 	"example.com/searchd/cmd/internal/command"
 	"example.com/searchd/cmd/internal/progress"
 	"example.com/searchd/internal/disk"
+	"example.com/searchd/internal/objectstore"
 	"example.com/searchd/search/embedded"
 )
 
 func newBackupCommand() *cobra.Command {
 	var f engineFlags
 	var server, key string
-	var verify bool
+	var verify, list, asJSON bool
 	cmd := &cobra.Command{
-		Use: "backup --data DIR|--server URL|--verify FILE", Short: "Write a backup of a data folder or a running server to a file",
+		Use: "backup FILE|s3://BUCKET/KEY", Short: "Write a backup of a data folder or a running server to a file or a bucket",
+		Example: `  searchd backup --server 127.0.0.1:8080 notes.backup
+  searchd backup --data DIR s3://BUCKET/PREFIX/
+  searchd backup --list s3://BUCKET/PREFIX/`,
 		Long: `Writes documents, passages, vectors and settings to FILE, which must not exist, with a checksum over all.
 Indexes are not part of it: restoring rebuilds them. With --server a snapshot is taken on the server, downloaded and deleted there.
 
+s3://BUCKET/KEY is an object in S3 or a storage that is compatible with it; where it ends with a slash, the name is made of the time. Nothing is
+kept on the local disk. Credentials come from the environment only: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, or AWS_PROFILE;
+AWS_REGION is the region, AWS_ENDPOINT_URL another storage than Amazon's. "searchd serve --backup-to" writes backups at intervals.
+
 FILE is verified after it is written. If a value is damaged, because it is damaged in the data folder, the file is named FILE.damaged, each such
-value is printed, and the exit code is 1; such a file can only be restored with --damaged. --verify reads an existing backup and writes nothing.`,
+value is printed, and the exit code is 1; such a file can only be restored with --damaged. --verify reads an existing backup and writes nothing;
+of an object it compares size and SHA-256. --list lists the backups in a folder or below s3://BUCKET/PREFIX/.`,
 		Args: cobra.ExactArgs(1), PreRunE: command.Fill,
 	}
 	f.add(cmd)
@@ -39,11 +48,26 @@ value is printed, and the exit code is 1; such a file can only be restored with 
 	cmd.Flags().StringVar(&server, "server", "", "URL of a running server, instead of --data")
 	cmd.Flags().StringVar(&key, "key", "", "API key of the server")
 	cmd.Flags().BoolVar(&verify, "verify", false, "check that FILE, an existing backup, can be restored")
+	cmd.Flags().BoolVar(&list, "list", false, "list the backups in a folder or a bucket")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "with --list: print JSON")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if verify {
+		switch {
+		case list && verify:
+			return errors.New("give one of --list and --verify")
+		case list:
+			return listBackups(cmd, args[0], asJSON)
+		case asJSON:
+			return errors.New("--json needs --list")
+		case verify && objectstore.IsURL(args[0]):
+			return verifyObject(cmd, args[0])
+		case verify:
 			return verifyBackup(cmd, args[0])
+		case objectstore.IsURL(args[0]):
+			return f.backupToBucket(cmd, server, key, args[0])
 		}
-		write := func(w io.Writer) (int64, error) { return downloadBackup(cmd.Context(), server, key, w) }
+		write := func(w io.Writer) (int64, error) {
+			return downloadBackup(cmd.Context(), server, key, func(_ client.Snapshot, fill func(io.Writer) error) error { return fill(w) })
+		}
 		if server == "" {
 			if err := command.UseDefaultData(cmd, &f.data); err != nil {
 				return err
@@ -151,8 +175,9 @@ func moved(file *os.File, done string) func() progress.State {
 // cleanUpTime is how long an interrupted command may take to clean up on a server.
 const cleanUpTime = 10 * time.Second
 
-// downloadBackup takes a snapshot of a server and deletes it there, also after a failure.
-func downloadBackup(ctx context.Context, server, key string, w io.Writer) (n int64, err error) {
+// downloadBackup takes a snapshot of a server, has it stored, and deletes it there, also after a
+// failure. store calls its last argument with what the snapshot is to be written to.
+func downloadBackup(ctx context.Context, server, key string, store func(client.Snapshot, func(io.Writer) error) error) (n int64, err error) {
 	c, err := client.New(server, client.Options{Key: key})
 	if err != nil {
 		return 0, err
@@ -184,9 +209,12 @@ func downloadBackup(ctx context.Context, server, key string, w io.Writer) (n int
 		return 0, err
 	}
 	defer body.Close()
-	if n, err = io.Copy(w, body); err == nil && n != s.Bytes {
-		err = fmt.Errorf("snapshot %s: %d bytes arrived of %d", s.ID, n, s.Bytes)
-	}
+	err = store(s, func(w io.Writer) (err error) {
+		if n, err = io.Copy(w, body); err == nil && n != s.Bytes {
+			err = fmt.Errorf("snapshot %s: %d bytes arrived of %d", s.ID, n, s.Bytes)
+		}
+		return err
+	})
 	return n, err
 }
 
@@ -254,8 +282,9 @@ func newRestoreCommand() *cobra.Command {
 	var data string
 	var damaged bool
 	cmd := &cobra.Command{
-		Use: "restore FILE --data DIR", Short: "Restore a data folder from a backup",
-		Long: `Verifies FILE and makes a data folder from it. A backup with damaged values is refused. With --damaged it is restored as it is, each
+		Use: "restore FILE|s3://BUCKET/KEY --data DIR", Short: "Restore a data folder from a backup",
+		Long: `Verifies FILE and makes a data folder from it. With s3://BUCKET/PREFIX/, which ends with a slash, it takes the newest scheduled backup
+there; credentials are those of "searchd backup". A backup with damaged values is refused. With --damaged it is restored as it is, each
 such value is printed, and the exit code is 1; "searchd check --repair --drop-damaged" then re-encodes or deletes the documents concerned.`,
 		Args: cobra.ExactArgs(1), PreRunE: command.Fill,
 	}
@@ -265,12 +294,12 @@ such value is printed, and the exit code is 1; "searchd check --repair --drop-da
 		if data == "" {
 			return errors.New("name the new data folder with --data DIR")
 		}
-		file, err := os.Open(args[0])
+		file, state, err := openBackup(cmd, args[0])
 		if err != nil {
 			return err
 		}
 		defer file.Close()
-		stop := progress.Show(cmd.ErrOrStderr(), moved(file, "restored")).Stop
+		stop := progress.Show(cmd.ErrOrStderr(), state).Stop
 		defer stop()
 		if !damaged {
 			return embedded.Restore(cmd.Context(), file, data, nil)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -217,7 +216,7 @@ func TestBackupOfNoServer(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	began := time.Now()
-	if _, err := downloadBackup(ctx, "http://"+l.Addr().String(), "", io.Discard); err == nil || !strings.Contains(err.Error(), "no server listens") || time.Since(began) > 5*time.Second {
+	if _, err := downloadBackup(ctx, "http://"+l.Addr().String(), "", nil); err == nil || !strings.Contains(err.Error(), "no server listens") || time.Since(began) > 5*time.Second {
 		t.Errorf("after %v: %v", time.Since(began), err)
 	}
 }

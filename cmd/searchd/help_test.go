@@ -50,7 +50,7 @@ func TestWrongArguments(t *testing.T) {
 		{"completion bash x", "searchd completion bash"},
 		{"snapshots delete x", `got "delete", allowed: list, rm`},
 		{"models pull", "searchd models pull OWNER/NAME[@REVISION]"},
-		{"restore --data x", "searchd restore FILE --data DIR"},
+		{"restore --data x", "searchd restore FILE|s3://BUCKET/KEY --data DIR [flags]"},
 		{"check stray", "searchd check"},
 		{"help nosuch", `command: got "nosuch", allowed: analytics, backup, `},
 		{"help keys revok", "keys: got \"revok\"; did you mean revoke? `searchd keys --help` lists all"},

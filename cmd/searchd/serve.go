@@ -53,6 +53,7 @@ type serveFlags struct {
 	analyticsMiB             int64
 	suggestQueries           bool
 	otlpEndpoint             string
+	backups                  backupFlags
 }
 
 func newServeCommand() *cobra.Command {
@@ -91,6 +92,7 @@ func (f *serveFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.otlpEndpoint, "otlp-endpoint", "", "send traces to the OpenTelemetry collector at this URL, by OTLP over HTTP (default OTEL_EXPORTER_OTLP_ENDPOINT; without it none)")
 	cmd.Flags().StringVar(&f.logFormat, "log-format", "text", "log lines on standard error: text or json")
 	settings.Choices(cmd, "log-format", "text", "json")
+	f.backups.add(cmd)
 	f.cluster.add(cmd)
 }
 
@@ -101,6 +103,9 @@ func (f *serveFlags) serve(cmd *cobra.Command) error {
 		return err
 	}
 	if err := f.cluster.check(cmd); err != nil {
+		return err
+	}
+	if err := f.backups.check(cmd, f.cluster.name); err != nil {
 		return err
 	}
 	if err := command.UseDefaultData(cmd, &f.data); err != nil {
@@ -300,6 +305,11 @@ func (f *serveFlags) serveFolder(ctx context.Context, addr net.Addr, front *api.
 		return err
 	}
 	defer closeLog()
+	endBackups, err := f.backups.start(ctx, e, &o)
+	if err != nil {
+		return err
+	}
+	defer endBackups()
 	s, err := api.New(o)
 	if err != nil {
 		return err

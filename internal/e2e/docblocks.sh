@@ -13,6 +13,7 @@ unset SEARCHD_KEY SEARCHD_DATA SEARCHD_ADDR SEARCHD_SERVER
 [ $# -eq 0 ] || pages=("$@")
 
 not_run='docs/how-to/assistant.md: need an assistant; examples.sh talks to the server as one
+docs/how-to/backup.md: need a bucket; internal/clients/run.sh has one
 docs/how-to/cluster.md: need several machines or fixed ports; examples.sh runs the program
 docs/how-to/deploy.md: install for the system
 docs/how-to/generate.md: need a checkpoint from the hub, or torch

@@ -55,6 +55,7 @@ var closets = map[string]struct {
 	"search/embedder":   {[]string{"search/fault"}, "settings are read without asking anybody"},
 	"search/settings":   {[]string{"search/backend", "search/embedder", "search/fault", "search/mapping", "index"}, "settings are checked without documents, queries and checkpoints"},
 	"search/snapshot":   {[]string{"search/fault", "internal/disk"}, "a snapshot is a file; the engine writes and reads it"},
+	"search/backups":    {[]string{"internal/objectstore"}, "when backups are due and which are deleted is decided without the engine"},
 	"search/wire":       {[]string{"search/backend", "search/passage"}, "the form of a document on its way is the same for a log and a copy"},
 	"search/task":       {[]string{"search/backend", "search/fault"}, "running an operation in the background needs no knowledge of it"},
 	"search/fault":      {[]string{"search/backend", "search/mapping"}, "whoever reports what is wrong with a request must not get the engine with it"},
@@ -70,6 +71,7 @@ var owners = []struct {
 }{
 	{"go.etcd.io/bbolt", "store", "bbolt is the only source of truth and its rules (open safely, copy what leaves a transaction) are kept in one place"},
 	{"github.com/nats-io", "search/cluster", "the log, the catalogue and the calls between nodes are kept in one place, so that the rest of the engine does not know whether it runs in a cluster"},
+	{"github.com/minio/minio-go", "internal/objectstore", "what a storage answers is explained in one place, and no other package links its client"},
 	{"github.com/labstack/echo", "api", "handlers are thin, so that the web framework can be changed"},
 	{"github.com/modelcontextprotocol", "mcp", "the protocol changes from year to year; nobody else sees its types"},
 	{"github.com/klippa-app/go-pdfium", "extract/pdf", "PDFium is started once, in one place, with limits"},

@@ -3,11 +3,11 @@ package settings
 import "strings"
 
 // OfSearchd are the settings of searchd's commands: a config file may serve it and ingest.
-var OfSearchd = strings.Fields(`addr allow-private allowed-hosts alpha analytics-days analytics-mib as base beams boost burst cdn chat classes
+var OfSearchd = strings.Fields(`addr allow-private allowed-hosts alpha analytics-days analytics-mib as backup-every backup-keep backup-to base beams boost burst cdn chat classes
 		cluster clusters collection collections config copies cors-origin cutoff damaged
 		data dataset days debug-addr deep dim dimensions diversity documents drain-grace
 		drop-damaged ef ef-construction expires explain facets fields filter for format from
-		from-key fusion generator hub ids insecure into json keep-old key language limit log-format m
+		from-key fusion generator hub ids insecure into json keep-old key language limit list log-format m
 		max-collections max-conns max-size max-tokens meilisearch min-clicks misspell mode model name
 		nats nats-creds node-addr node-ca node-cert node-key node-name only open operator otlp-endpoint
 		partitions pause peers pooling precision quantize query rate rate-burst rate-limit

@@ -78,6 +78,7 @@ type StatsRequest struct {
 // StatsResponse answers a [StatsRequest].
 type StatsResponse struct {
 	StoreBytes int64
+	StoreID    string // another one after a backup was restored; empty: there is no store here
 	ReadOnly   string // why writes are refused after a failed commit; empty: they are taken
 	Rebuilds   []Rebuild
 	Index      *IndexStats
@@ -125,6 +126,7 @@ func (g GraphStats) Bytes() int64 { return g.VectorBytes + g.CodeBytes + g.LinkB
 // CheckRequest asks for a check.
 type CheckRequest struct {
 	Deep    bool // read every stored byte
+	Stored  bool // only read each stored value, while writes go on
 	Vectors bool // only look for documents with a damaged vector, and note them: writing them again repairs them
 }
 

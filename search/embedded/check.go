@@ -20,9 +20,17 @@ const maxProblems = 20
 // document's text to compare its lengths with those of the keyword index. It blocks the writers of
 // one collection at a time.
 func (b *Backend) Check(ctx context.Context, r backend.CheckRequest) (out backend.CheckResponse, err error) {
-	if r.Vectors {
+	switch {
+	case r.Vectors:
 		out.Vectors, err = b.damagedVectors(ctx)
-	} else {
+	case r.Stored:
+		var found []store.Problem
+		found, err = b.store.CheckValues(ctx)
+		err = translate(err)
+		for _, text := range damageOf(found) {
+			out.Problems = append(out.Problems, backend.Problem{Where: "store", What: text})
+		}
+	default:
 		out.Problems, err = b.problems(ctx, r.Deep)
 	}
 	return out, err

@@ -37,6 +37,27 @@ func BackupFolder(ctx context.Context, dir string, w io.Writer) (n int64, err er
 	return n, err
 }
 
+// Damage reads each stored value of a data folder that no process uses and describes those that are
+// damaged.
+func Damage(ctx context.Context, dir string) (damage []string, err error) {
+	err = offline(dir, store.Options{}, func(s *store.Store) error {
+		problems, err := s.CheckValues(ctx)
+		damage = damageOf(problems)
+		return err
+	})
+	return damage, err
+}
+
+// damageOf describes the problems that are not harmless.
+func damageOf(problems []store.Problem) (out []string) {
+	for _, p := range problems {
+		if !p.Harmless {
+			out = append(out, p.String())
+		}
+	}
+	return out
+}
+
 // Restore reads a backup into a folder without a store. With damaged it also takes a backup with
 // damaged values, and calls it with each; DropDamaged removes them.
 func Restore(ctx context.Context, r io.Reader, dir string, damaged func(text string)) error {
@@ -51,10 +72,13 @@ func Restore(ctx context.Context, r io.Reader, dir string, damaged func(text str
 // or an error if it is not a whole backup.
 func VerifyBackup(ctx context.Context, path string) (damage []string, err error) {
 	problems, err := store.VerifyBackup(ctx, path)
-	for _, p := range problems {
-		damage = append(damage, p.String())
-	}
-	return damage, translate(err)
+	return damageOf(problems), translate(err)
+}
+
+// VerifyStream reads a backup and compares it with its size and SHA-256, which shows that its bytes
+// are those that were written. It returns an error if they are not.
+func VerifyStream(ctx context.Context, r io.Reader) error {
+	return translate(store.VerifyStream(ctx, r))
 }
 
 // DropDamaged removes each document with a damaged value other than a vector from a data folder

@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"context"
+	"encoding/hex"
 	"sync"
 	"time"
 
@@ -30,6 +31,8 @@ func (b *Backend) Stats(ctx context.Context, r backend.StatsRequest) (out backen
 	if out.StoreBytes, err = b.store.Size(); err != nil {
 		return out, translate(err)
 	}
+	id := b.store.ID()
+	out.StoreID = hex.EncodeToString(id[:])
 	if err := b.store.ReadOnly(); err != nil {
 		out.ReadOnly = err.Error()
 	}
