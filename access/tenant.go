@@ -242,8 +242,9 @@ func decodePart(part string, v any, strict bool) error {
 	return nil
 }
 
-// checkClaims refuses claims that are null or occur twice. A signer that did not find its tenant
-// may write "filter": null, which would open every document as an absent filter does.
+// checkClaims refuses claims that are null or occur twice, and an empty filter. A signer that did
+// not find its tenant may write "filter": null or "", which would open every document as an absent
+// filter does.
 func checkClaims(payload string) error {
 	var members json.RawMessage
 	if err := decodePart(payload, &members, false); err != nil {
@@ -269,6 +270,8 @@ func checkClaims(payload string) error {
 			return fmt.Errorf("%.80s: got null, allowed: a value, or no such claim", key)
 		case seen[key]:
 			return fmt.Errorf("%.80s: occurs twice", key)
+		case key == "filter" && string(value) == `""`:
+			return errors.New("filter: got \"\", allowed: a filter, or no such claim for all documents")
 		}
 		seen[key] = true
 	}

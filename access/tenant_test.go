@@ -57,6 +57,7 @@ func TestTenantTokens(t *testing.T) {
 		"end that is no time":         {sign(t, secret, hs256, fmt.Sprintf(`{"key":%q,"exp":1e300}`, key.ID)), ErrTenant, "exp"},
 		"not begun":                   {sign(t, secret, hs256, claims(key.ID, `,"nbf":1700000001`)), ErrTenant, "nbf"},
 		"a misspelled filter":         {sign(t, secret, hs256, claims(key.ID, `,"fliter":"a = 1"`)), ErrTenant, "fliter"},
+		"an empty filter":             {sign(t, secret, hs256, claims(key.ID, `,"filter":""`)), ErrTenant, "filter: got"},
 		"a filter of null":            {sign(t, secret, hs256, claims(key.ID, `,"filter":null`)), ErrTenant, "filter: got null"},
 		"collections of null":         {sign(t, secret, hs256, claims(key.ID, `,"collections":null`)), ErrTenant, "collections: got null"},
 		"two filters":                 {sign(t, secret, hs256, claims(key.ID, `,"filter":"a = 1","Filter":""`)), ErrTenant, "filter: occurs twice"},

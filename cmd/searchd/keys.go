@@ -198,7 +198,7 @@ It is stored nowhere and ends when it expires or when the key is revoked. No ser
 	cmd.Flags().StringSliceVar(&t.Collections, "collections", nil, "names of collections, '*' for any text (default: those of the key)")
 	cmd.Flags().StringVar(&expires, "expires", "1h", "a time from now (90d, 12h) or a date (2030-01-31, 2030-01-31T12:00:00Z)")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if _, err := filter.Parse(t.Filter); t.Filter != "" && err != nil {
+		if _, err := filter.Parse(t.Filter); cmd.Flags().Changed("filter") && err != nil {
 			return fmt.Errorf("--filter: %w", err)
 		}
 		at, err := parseExpiry(expires, time.Now())

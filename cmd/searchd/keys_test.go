@@ -242,6 +242,7 @@ func TestKeysToken(t *testing.T) {
 	}
 	for flag, args := range map[string][]string{
 		"--filter":  {"--key", key, "--filter", "tenant ="},
+		"--filter:": {"--key", key, "--filter", ""}, // of a variable that is not set: it would open everything
 		"--expires": {"--key", key, "--expires", "yesterday"},
 		"--key":     {"--key", "not a key at all"},
 	} {
