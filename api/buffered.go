@@ -10,6 +10,8 @@ import (
 // while large ones wait for slow readers. MaxConns bounds them.
 const uncounted = 64 << 10
 
+var errFullOfAnswers = &requestError{kind: errOverloaded, detail: "response: the server holds too many unread response bytes, try again later"}
+
 // bufferedAnswer keeps the answer of a gated handler until the slot is released, so that a slow
 // reader holds none. Options.MaxInFlight bounds all of them together.
 type bufferedAnswer struct {
@@ -62,10 +64,30 @@ func (h *bufferedAnswer) charge(n int) error {
 	if more := h.size - uncounted - h.charged; more > 0 {
 		h.charged += more
 		if h.s.unsent.Add(more) > limit {
-			h.err = &requestError{kind: errOverloaded, detail: "response: the server holds too many unread response bytes, try again later"}
+			h.err = errFullOfAnswers
 		}
 	}
 	return h.err
+}
+
+// reserve counts the bytes of an answer of n numbers or the like, in memory and as text, before any
+// work is done for it. Without others in memory any answer is let in.
+func reserve(w http.ResponseWriter, n int) error {
+	const each = 24
+	h, ok := w.(*bufferedAnswer)
+	if !ok {
+		return nil
+	}
+	limit := h.s.o.MaxInFlight
+	more := min(int64(n)*each, limit) - uncounted - h.charged
+	if more <= 0 {
+		return nil
+	}
+	h.charged += more
+	if h.s.unsent.Add(more) > limit {
+		return errFullOfAnswers
+	}
+	return nil
 }
 
 // send sends the answer.

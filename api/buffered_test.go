@@ -141,6 +141,33 @@ func TestAnswersInMemoryAreBounded(t *testing.T) {
 	}
 }
 
+// TestVectorsInMemoryAreBounded: a request for many vectors is refused beside another one, before
+// anything is encoded for it. A small one is answered, and alone any is.
+func TestVectorsInMemoryAreBounded(t *testing.T) {
+	f := newFixture(t, Options{MaxInFlight: 1 << 20, SearchWait: time.Second})
+	n := (1 << 20) / 24 / f.server.o.Inference.Model().Dimension
+	body := func(n int) string { return `{"inputs":["x"` + strings.Repeat(`,"x"`, n-1) + `]}` }
+	entered, release := f.hold("Embed")
+	first := make(chan int)
+	go func() { first <- f.do("POST", "/embed", body(n*2/3)).Code }()
+	<-entered
+	var e teiError
+	if f.do("POST", "/embed", body(n*2/3)).want(429, &e); e.Code != "overloaded" || len(entered) > 0 {
+		t.Errorf("beside another one: %+v, %d are encoded", e, len(entered))
+	}
+	if a := f.do("POST", "/embed_sparse", body(n*2/3)); a.Code != 429 || a.Header().Get("Retry-After") == "" {
+		t.Errorf("sparse vectors beside another one: %d", a.Code)
+	}
+	release()
+	if code := <-first; code != 200 {
+		t.Errorf("the first one: %d", code)
+	}
+	f.do("POST", "/embed", body(n*2/3)).want(200, nil)
+	if n := f.server.unsent.Load(); n != 0 {
+		t.Errorf("%d bytes of answers are still counted", n)
+	}
+}
+
 // TestHeldAnswer: what a handler writes is sent as it is, when it has left the gate, and not at all
 // where it fails.
 func TestHeldAnswer(t *testing.T) {

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -96,6 +97,9 @@ func (s *Server) dimensions(asked *int) (int, error) {
 
 // embed encodes texts or tokens and writes the cost to the answer's header.
 func (s *Server) embed(w http.ResponseWriter, r *http.Request, in inputs, o search.EmbedOptions) (*search.Embeddings, error) {
+	if err := reserve(w, in.len()*cmp.Or(o.Dimensions, s.o.Inference.Model().Dimension)); err != nil {
+		return nil, err
+	}
 	began := time.Now()
 	var e *search.Embeddings
 	var err error

@@ -21,6 +21,9 @@ import (
 // maxTokenTexts bounds the texts of a request that returns a vector per token.
 const maxTokenTexts = 64
 
+// sparseEntries is how many entries of a sparse vector memory is kept for. Most have fewer.
+const sparseEntries = 384
+
 // teiTruncation selects how texts that are too long are cut.
 type teiTruncation struct {
 	Truncate  *bool  `json:"truncate"`             // false: what would be cut is refused
@@ -180,6 +183,9 @@ func (s *Server) teiEmbedSparse(w http.ResponseWriter, r *http.Request) (any, er
 	}
 	if in.ids != nil {
 		return nil, &search.FieldError{Field: "inputs", Value: literal("token ids"), Allowed: "texts; the sparse checkpoint may have another vocabulary"}
+	}
+	if err := reserve(w, in.len()*sparseEntries); err != nil {
+		return nil, err
 	}
 	began := time.Now()
 	v, err := s.o.Inference.EmbedSparse(r.Context(), in.texts, o)

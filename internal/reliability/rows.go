@@ -71,7 +71,7 @@ var rows = []row{
 	{17, "no query takes more than its share",
 		[]string{"test index/keyword TestQueryLimits|TestSynonymsOfLongQueries|TestStatisticsLongQuery|TestFilterStopsWithContext", "test search TestManyOpenQuotes|TestQueryRefuses|TestRespelledIsBounded", "test search/inference TestCheckRequest"}, nil},
 	{18, "overload is refused soon, and what is accepted is answered",
-		[]string{"RELIABILITY_SECONDS=20 test internal/reliability TestOverload", "test api TestOverloadIsRefusedSoonAndHealthIsNot|TestSearchersBesideAnImport|TestTooMany.*|TestRateOfManyAtOnce|TestAnswersInMemoryAreBounded|TestBodiesInMemoryAreBounded"},
+		[]string{"RELIABILITY_SECONDS=20 test internal/reliability TestOverload", "test api TestOverloadIsRefusedSoonAndHealthIsNot|TestSearchersBesideAnImport|TestTooMany.*|TestRateOfManyAtOnce|TestAnswersInMemoryAreBounded|TestVectorsInMemoryAreBounded|TestBodiesInMemoryAreBounded"},
 		[]string{"RELIABILITY_SECONDS=120 test internal/reliability TestOverload"}},
 	{19, "slow clients slow nobody else",
 		[]string{"RELIABILITY_SECONDS=10 test internal/reliability TestSlowSenders", "test api TestSlow.*|TestStalled.*|TestTrickling.*|TestStreamsAreBounded|TestSilentConnectionsGiveWay|TestIdleConnectionsGiveWay|TestBusyConnectionsStay", "test internal/connlimit .*"}, nil},
