@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs the published clients of OpenAI (Node and Go), Cohere (Node), the Model Context Protocol
 # (Node) and Meilisearch (Node, InstantSearch, Python, LangChain), unchanged, against a searchd of
-# its own.
+# its own; and searchd as a client of a storage that speaks S3, moto's server.
 # Needs Go, node with npm and python3 with venv; where they are missing it says so, and fails in CI.
 # package.json, go.mod and requirements.txt name the versions.
 set -euo pipefail
@@ -44,5 +44,6 @@ if ! pip -r "$here/requirements.txt" || ! pip --no-deps langchain-community==0.4
   [ "${CI:-}" != true ] || exit 1
   exit 0
 fi
+"$here/s3.sh" "$dir/searchd" "$SEARCHD_URL" "$dir/venv/bin/moto_server" "$dir/s3"
 "$dir/venv/bin/python" -W ignore "$here/langchain_test.py"
 "$dir/venv/bin/python" "$here/meilisearch_test.py"
