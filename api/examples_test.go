@@ -21,7 +21,7 @@ func TestExamplesAreTaken(t *testing.T) {
 	f.do("PUT", "/v1/aliases/live", `{"collection":"docs"}`).want(201, nil)
 	missing := map[string]int{ // by operationId, what there is nothing for here
 		"clusterStatus": 422, "drainNode": 422, "undrainNode": 422, "removeNode": 422, "task": 404, "cancelTask": 404, "snapshot": 404, "deleteSnapshot": 404, "getKey": 422, "listKeys": 422, "createKey": 422, "revokeKey": 422,
-		"rerank": 422, "rerankV2": 422, "teiRerank": 422, "embedSparse": 422, "completions": 422, "chatCompletions": 422, "createCollection": 409, "model": 404, "addEvent": 422, "listEvents": 422, "deleteEvents": 422, "analytics": 422, "beginCopy": 409, "copyDocuments": 400, "endCopy": 400,
+		"rerank": 422, "rerankV2": 422, "teiRerank": 422, "embedSparse": 422, "completions": 422, "chatCompletions": 422, "createCollection": 409, "model": 404, "addEvent": 422, "listEvents": 422, "deleteEvents": 422, "analytics": 422, "beginCopy": 409, "copyDocuments": 400, "endCopy": 400, "restoreVersion": 404,
 	}
 	var later []reference.Operation
 	send := func(o reference.Operation) {

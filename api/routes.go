@@ -83,6 +83,10 @@ func (s *Server) routes() []route {
 		{"PATCH", "/v1/collections/{collection}/documents/{id}", toWrite, s.patchDocument, item, s.writes, encode},
 		{"DELETE", "/v1/collections/{collection}/documents/{id}", toWrite, empty(s.deleteDocument), 0, s.writes, write},
 
+		{"GET", "/v1/collections/{collection}/versions/{id}", toRead, value(s.versions), 0, nil, quick},
+		{"POST", "/v1/collections/{collection}/versions/{id}", toWrite, s.restoreVersion, small, s.writes, encode},
+		{"DELETE", "/v1/collections/{collection}/versions/{id}", toManage, empty(s.forgetVersions), 0, s.writes, write},
+
 		{"GET", "/v1/collections/{collection}/search", toSearch, value(s.getSearch), 0, s.searches, find},
 		{"POST", "/v1/collections/{collection}/search", toSearch, value(s.postSearch), small, s.searches, find},
 		{"POST", "/v1/collections/{collection}/search/batch", toSearch, value(s.batchSearch), small, s.searches, write},
@@ -170,6 +174,7 @@ var queried = map[string]bool{
 	"GET /v1/collections/{collection}/documents":         true,
 	"GET /v1/collections/{collection}/documents/{id}":    true,
 	"POST /v1/collections/{collection}/documents/import": true,
+	"GET /v1/collections/{collection}/versions/{id}":     true,
 	"GET /v1/collections/{collection}/search":            true,
 	"GET /v1/collections/{collection}/suggest":           true,
 	"GET /v1/collections/{collection}/explain/{id}":      true,

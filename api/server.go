@@ -34,6 +34,7 @@ type Options struct {
 	Engine       Engine
 	Inference    Inference             // required, as Engine is
 	Copies       *search.Copies        // copies collections with their vectors; default: those routes answer not_supported
+	Versions     *search.Versions      // former versions of documents; default: none, and those routes answer not_supported
 	Generator    *completion.Generator // generates text; default: none
 	Logger       *slog.Logger          // default: slog.Default()
 	Version      string                // shown by /info; default "dev"

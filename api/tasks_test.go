@@ -45,7 +45,7 @@ func over(t *testing.T, o Options, so search.Options) *fixture {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { e.Close() })
-	o.Engine, o.Inference, o.Copies, o.Logger = e, e.Inference(), search.CopiesOf(e), discard
+	o.Engine, o.Inference, o.Copies, o.Versions, o.Logger = e, e.Inference(), search.CopiesOf(e), search.VersionsOf(e), discard
 	return &fixture{t: t, server: newServer(t, o)}
 }
 

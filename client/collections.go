@@ -16,7 +16,15 @@ type Settings struct {
 	Passages PassageSettings          `json:"passages,omitzero"`
 	Index    IndexSettings            `json:"index,omitzero"`
 	Expiry   *Expiry                  `json:"expiry,omitempty"`   // when documents are deleted; nil: never
+	Versions *VersionSettings         `json:"versions,omitempty"` // which former versions of documents are kept; nil: none
 	Embedder *Embedder                `json:"embedder,omitempty"` // where vectors come from; nil: the server's model
+}
+
+// VersionSettings say which former versions of a document are kept: Keep of them, for a span such
+// as 30d after they were replaced or deleted.
+type VersionSettings struct {
+	Keep int    `json:"keep"`
+	For  string `json:"for,omitempty"` // in h, d or w; default: 30d
 }
 
 // Expiry is when documents are deleted: once the date in Field is After, such as 30d, ago.

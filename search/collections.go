@@ -31,6 +31,9 @@ func (e *Engine) CreateCollection(ctx context.Context, name string, s Settings) 
 	if err := s.Validate(m.MaxTokens); err != nil {
 		return CollectionInfo{}, err
 	}
+	if err := e.checkVersions(s); err != nil {
+		return CollectionInfo{}, err
+	}
 	s = s.Canonical()
 	config, err := record{Settings: s, Model: m, Created: time.Now().UTC()}.config()
 	if err != nil {
@@ -135,7 +138,7 @@ func (e *Engine) ChangeSettings(ctx context.Context, name string, change func(Se
 	if !differ {
 		return e.Collection(ctx, name)
 	}
-	if err := e.mayChange(info.Name, r.Settings, s); err != nil {
+	if err := errors.Join(e.checkVersions(s), e.mayChange(info.Name, r.Settings, s)); err != nil {
 		return info, err
 	}
 	if err := (settings.Change{Backend: e.backend, Collection: c, Old: r.Settings, New: s}).Check(ctx); err != nil {

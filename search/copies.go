@@ -60,6 +60,9 @@ func (c *Copies) Begin(ctx context.Context, name string, o Original) error {
 	if err := o.Settings.Validate(o.Model.MaxTokens); err != nil {
 		return err
 	}
+	if err := e.checkVersions(o.Settings); err != nil {
+		return err
+	}
 	now := record{Settings: o.Settings.Canonical(), Model: o.Model, Created: o.Created, Source: o.Source, Precision: o.Precision, CopyOf: o.Of}
 	if err := e.encodings.Require(name, now.made()); err != nil {
 		return err

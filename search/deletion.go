@@ -106,8 +106,18 @@ type deletion struct {
 	record     record
 	expr       filter.Expr
 	dryRun     bool
+	forget     bool      // former versions go, too
 	until      time.Time // zero: no end
 	out        *Deletion
+}
+
+// keep returns which former versions of the documents are kept.
+func (d *deletion) keep() *backend.Keep {
+	k := d.record.keep()
+	if k != nil {
+		k.Forget = d.forget
+	}
+	return k
 }
 
 func (d *deletion) late() bool { return !d.until.IsZero() && time.Now().After(d.until) }
@@ -170,7 +180,7 @@ func (d *deletion) page(ctx context.Context, docs []*backend.Document) error {
 		var outcomes []backend.Outcome
 		var err error
 		if len(writes) > 0 && !d.dryRun {
-			if outcomes, err = d.engine.backend.Apply(ctx, backend.ApplyRequest{Collection: d.collection, Writes: writes}); err != nil {
+			if outcomes, err = d.engine.backend.Apply(ctx, backend.ApplyRequest{Collection: d.collection, Writes: writes, Keep: d.keep()}); err != nil {
 				return err
 			}
 		}

@@ -117,7 +117,7 @@ func (e *Engine) listFrom(ctx context.Context, stored, incarnation, cursor strin
 // error [ErrDocumentNotFound]. An id that [CheckID] refuses is an error, and nothing is deleted.
 // Any other error comes with the results of what was deleted before it.
 func (e *Engine) DeleteDocuments(ctx context.Context, collection string, ids []string) ([]ItemResult, error) {
-	c, _, release, err := e.openToWrite(ctx, collection)
+	c, r, release, err := e.openToWrite(ctx, collection)
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +134,7 @@ func (e *Engine) DeleteDocuments(ctx context.Context, collection string, ids []s
 		for i, id := range ids[:n] {
 			writes[i] = backend.Write{ID: id, Delete: true}
 		}
-		outcomes, err := e.backend.Apply(ctx, backend.ApplyRequest{Collection: c.Name, Writes: writes})
+		outcomes, err := e.backend.Apply(ctx, backend.ApplyRequest{Collection: c.Name, Writes: writes, Keep: r.keep()})
 		if err != nil {
 			return results, err
 		}
@@ -150,7 +150,7 @@ func (e *Engine) DeleteDocuments(ctx context.Context, collection string, ids []s
 // revision; otherwise the result has the error [ErrConflict], or [ErrDocumentNotFound] where there
 // is none.
 func (e *Engine) DeleteDocument(ctx context.Context, collection, id string, ifRevision *uint64) (ItemResult, error) {
-	c, _, release, err := e.openToWrite(ctx, collection)
+	c, r, release, err := e.openToWrite(ctx, collection)
 	if err != nil {
 		return ItemResult{}, err
 	}
@@ -159,7 +159,7 @@ func (e *Engine) DeleteDocument(ctx context.Context, collection, id string, ifRe
 		return ItemResult{}, err
 	}
 	w := backend.Write{ID: id, Delete: true, IfRevision: ifRevision}
-	outcomes, err := e.backend.Apply(ctx, backend.ApplyRequest{Collection: c.Name, Writes: []backend.Write{w}})
+	outcomes, err := e.backend.Apply(ctx, backend.ApplyRequest{Collection: c.Name, Writes: []backend.Write{w}, Keep: r.keep()})
 	if err != nil {
 		return ItemResult{}, err
 	}

@@ -18,11 +18,13 @@ type Expiry = settings.Expiry
 // collection.
 const (
 	sweepInterval = time.Minute
+	trimInterval  = time.Hour // of former versions that are too old, which nobody is shown
 	sweepTime     = 20 * time.Second
 )
 
-// sweep deletes expired documents until ctx ends.
+// sweep deletes expired documents, and versions that are too old, until ctx ends.
 func (e *Engine) sweep(ctx context.Context) {
+	var trimmed time.Time
 	tick := time.NewTicker(sweepInterval)
 	defer tick.Stop()
 	for {
@@ -33,6 +35,13 @@ func (e *Engine) sweep(ctx context.Context) {
 		}
 		if err := e.expire(ctx, time.Now()); err != nil && ctx.Err() == nil {
 			e.notice(fmt.Sprintf("deleting expired documents: %v", err))
+		}
+		if time.Since(trimmed) < trimInterval {
+			continue
+		}
+		trimmed = time.Now()
+		if err := e.trimVersions(ctx, trimmed); err != nil && ctx.Err() == nil {
+			e.notice(fmt.Sprintf("deleting old versions of documents: %v", err))
 		}
 	}
 }
@@ -77,6 +86,6 @@ func (e *Engine) expireIn(ctx context.Context, name string, now time.Time) error
 	if err != nil || sel.Len() == 0 {
 		return err
 	}
-	d := deletion{engine: e, collection: c.Name, record: rec, expr: expr, until: time.Now().Add(sweepTime), out: &Deletion{}}
+	d := deletion{engine: e, collection: c.Name, record: rec, expr: expr, forget: true, until: time.Now().Add(sweepTime), out: &Deletion{}}
 	return d.selected(ctx, sel)
 }

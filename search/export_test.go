@@ -55,3 +55,8 @@ func Expire(e *Engine, ctx context.Context, now time.Time) error { return e.expi
 
 // WindowOf returns the window of a query.
 func WindowOf(q Query) int { return newPlan(q, false, false).Window }
+
+// TrimVersions removes the versions that are too old at a time.
+func TrimVersions(e *Engine, ctx context.Context, now time.Time) error {
+	return e.trimVersions(ctx, now)
+}

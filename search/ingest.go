@@ -446,7 +446,7 @@ func (in *ingest) apply(ctx context.Context, items []item, results []ItemResult)
 	ctx, span := in.engine.tracer.Start(ctx, "commit")
 	span.Count("searchd.documents", len(writes))
 	err := in.engine.throttle.Commit(ctx, in.pace, func() (err error) {
-		outcomes, err = in.engine.backend.Apply(ctx, backend.ApplyRequest{Collection: in.collection.Name, Writes: writes})
+		outcomes, err = in.engine.backend.Apply(ctx, backend.ApplyRequest{Collection: in.collection.Name, Writes: writes, Keep: in.keep()})
 		return err
 	})
 	if span.End(err); err != nil {

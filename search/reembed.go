@@ -204,6 +204,9 @@ func (r *reembedding) run(ctx context.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := r.copyVersions(ctx); err != nil { // most of them, before writers wait
+		return nil, err
+	}
 	if err := r.change(ctx, at); err != nil {
 		return nil, err
 	}
@@ -460,6 +463,9 @@ func (r *reembedding) change(ctx context.Context, at uint64) error {
 		current[r.record.Kept] = r.old.Name
 	}
 	if err := r.complete(ctx); err != nil {
+		return err
+	}
+	if err := r.copyVersions(ctx); err != nil {
 		return err
 	}
 	e.encodings.Add(r.record.made(), r.enc)

@@ -26,6 +26,8 @@ type Write struct {
 	// unless there is none.
 	IfRevision *uint64
 
+	Keep *Keep // which versions of the document are kept; nil: none is added or removed
+
 	// Revision, if not 0, is the place of the write in a log outside of the store, which decides
 	// the document's revision instead of the sequence number: the write is made whatever is there,
 	// or left out as Unchanged where the collection has this place or a later one already. The
@@ -266,10 +268,18 @@ func (rm *room) apply(w *Write) (Outcome, error) {
 		return out, nil
 	case w.Delete:
 		out.Status, out.OldSlots = Deleted, old.slots()
+		if err := rm.keep(w.Keep, &old, true); err != nil {
+			return out, err
+		}
 		return out, rm.remove(&old)
 	case found && w.Revision == 0 && w.Hash != [32]byte{} && w.Hash == old.Hash && rm.whole(&old):
 		out.Status = Unchanged
 		return out, nil
+	}
+	if found {
+		if err := rm.keep(w.Keep, &old, false); err != nil {
+			return out, err
+		}
 	}
 	return rm.replace(w, &old, found)
 }

@@ -337,6 +337,18 @@ func (c *checker) collection(name string, rm *room) error {
 		c.add(name, Problem{Bucket: rm.stateB.name(), Detail: fmt.Sprintf("counts %d documents, %d passages, %d vectors; there are %d, %d, %d",
 			st.documents, st.passages, st.vectors, documents, passages, vectors)})
 	}
+	if versions := rm.versions(); versions.Bucket != nil {
+		err := c.scan(name, versions, true, func(k, payload []byte) error {
+			v, err := versions.version(k, payload, c.deep)
+			if err == nil && c.deep && !isObject(v.Fields) {
+				err = versions.corrupt(k, "fields are not a JSON object")
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
 	return c.log(name, rm)
 }
 

@@ -76,6 +76,8 @@ type room struct {
 	state                                          state
 	stateB, ids, docs, fields, slots, vectors, log bucket
 	structured                                     bool // a document with a structure was written
+
+	top *bbolt.Bucket // of the collection
 }
 
 // collectionBucket is the name of the bucket that holds the buckets of a collection.
@@ -96,7 +98,7 @@ func openRoom(tx *bbolt.Tx, id uint32) (*room, error) {
 		}
 		return nil, fmt.Errorf("%w: number %d", ErrNoCollection, id)
 	}
-	r := &room{}
+	r := &room{top: top}
 	for _, k := range collectionKinds {
 		b, err := openBucket(top.Bucket([]byte(bucketNames[k])), k, id)
 		if err != nil {

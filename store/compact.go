@@ -116,6 +116,11 @@ func (c *copier) store(src *bbolt.Tx) (err error) {
 				return err
 			}
 		}
+		if versions := rm.versions(); versions.Bucket != nil {
+			if err := c.bucket(versions, collectionBucket(id), []byte(bucketNames[kindVersions])); err != nil {
+				return err
+			}
+		}
 	}
 	return c.tx.Commit()
 }

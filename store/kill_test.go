@@ -77,6 +77,7 @@ func child(dir string) error {
 					if rng.IntN(4) == 0 {
 						w, rev = Write{ID: id, Delete: true}, 0
 					}
+					w.Keep = &Keep{Most: 3, At: time.Now()}
 					ws = append(ws, w)
 					said += fmt.Sprint(" ", id, " ", rev)
 				}
@@ -113,6 +114,7 @@ func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 type acknowledged struct {
 	rev      [3]map[string]int // by goroutine: last acknowledged revision of each id; 0 or none: deleted
 	inFlight [3]map[string]int // by goroutine: the batch that was begun and not acknowledged, or nil
+	past     map[string]bool   // ids of which something was replaced or deleted
 	batches  int
 }
 
@@ -139,6 +141,11 @@ func (a *acknowledged) read(r io.Reader) {
 
 // commit moves the batch in flight to the acknowledged state.
 func (a *acknowledged) commit(g int) {
+	for id := range a.inFlight[g] {
+		if a.rev[g][id] != 0 {
+			a.past[id] = true
+		}
+	}
 	maps.Copy(a.rev[g], a.inFlight[g])
 	maps.DeleteFunc(a.rev[g], func(_ string, rev int) bool { return rev == 0 })
 	a.inFlight[g] = nil
@@ -153,7 +160,7 @@ func TestKill(t *testing.T) {
 		t.Skip(err)
 	}
 	dir := t.TempDir()
-	ack := &acknowledged{rev: [3]map[string]int{{}, {}, {}}}
+	ack := &acknowledged{rev: [3]map[string]int{{}, {}, {}}, past: map[string]bool{}}
 	inFlight, survived := 0, 0
 	for round := range rounds(t, "SEARCHD_STORE_KILLS", 8) {
 		cmd := exec.Command(exe)
@@ -241,6 +248,16 @@ func verifyAcknowledged(t *testing.T, dir string, ack *acknowledged) (committed 
 		if !maps.Equal(found[g], ack.rev[g]) {
 			t.Errorf("goroutine %d: found %v\nwant %v, with or without the batch in flight", g, found[g], ack.rev[g])
 		}
+	}
+	for id := range ack.past { // the versions are in the same transactions
+		must(t, s.View(t.Context(), col.ID, func(tx *Tx) error {
+			list, err := tx.Versions(id)
+			_, gone := tx.Head(id)
+			if err == nil && (len(list) == 0 || len(list) > 3 || errors.Is(gone, ErrNotFound) && !list[0].Deleted) {
+				t.Errorf("document %s, %v, has the versions %+v", id, gone, list)
+			}
+			return err
+		}))
 	}
 	return committed
 }

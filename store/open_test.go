@@ -43,7 +43,7 @@ func TestOpenRefuses(t *testing.T) {
 			return dir
 		}, Options{}, ErrDamaged, "no store"},
 		{"another program's bbolt file", func(t *testing.T, dir string) string { otherBolt(t, dir); return dir }, Options{}, ErrDamaged, "meta"},
-		{"newer format", func(t *testing.T, dir string) string { newerFormat(t, dir); return dir }, Options{}, ErrNewerFormat, "format 4"},
+		{"newer format", func(t *testing.T, dir string) string { newerFormat(t, dir); return dir }, Options{}, ErrNewerFormat, "format 5"},
 		{"options", func(t *testing.T, dir string) string { return dir }, Options{PageSize: 5000}, ErrInvalid, "PageSize is 5000"},
 	}
 	for _, tt := range tests {

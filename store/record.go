@@ -26,17 +26,18 @@ const (
 	kindSlots       kind = 'l'
 	kindVectors     kind = 'v'
 	kindLog         kind = 'g'
+	kindVersions    kind = 'h'
 )
 
 // bucketNames maps each kind to the name of its bucket in the file.
 var bucketNames = map[kind]string{
 	kindMeta: "meta", kindCollections: "collections", kindNames: "names", kindValues: "values",
 	kindState: "state", kindIDs: "ids", kindDocs: "docs", kindFields: "fields",
-	kindSlots: "slots", kindVectors: "vectors", kindLog: "log",
+	kindSlots: "slots", kindVectors: "vectors", kindLog: "log", kindVersions: "versions",
 }
 
 // topKinds are the buckets of the whole store, collectionKinds those inside the bucket of each
-// collection.
+// collection, where there may be one of versions, too.
 var (
 	topKinds        = []kind{kindMeta, kindCollections, kindNames, kindValues}
 	collectionKinds = []kind{kindState, kindIDs, kindDocs, kindFields, kindSlots, kindVectors, kindLog}

@@ -201,7 +201,8 @@ const (
 	firstFormat     = 1
 	structureFormat = 2 // documents may have a structure
 	placeFormat     = 3 // a collection may follow a log outside of the store
-	formatVersion   = placeFormat
+	versionsFormat  = 4 // a collection may have versions of documents
+	formatVersion   = versionsFormat
 )
 
 func readFormat(meta bucket) (uint32, error) {

@@ -112,14 +112,19 @@ func (m *migrationSide) open(cmd *cobra.Command, f modelFlags, mustExist bool) (
 	case err != nil:
 		return nil, err
 	}
-	s, err := api.New(api.Options{Engine: e, Inference: e.Inference(), Copies: search.CopiesOf(e), Logger: slog.New(slog.DiscardHandler)})
-	if err == nil {
-		m.client, err = client.New("http://127.0.0.1", client.Options{HTTP: &http.Client{Transport: inProcess{s.Handler()}}, Retries: -1})
-	}
-	if err != nil {
+	if m.client, err = ownClient(e); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
 	return e.Close, nil
+}
+
+// ownClient returns a client of an engine of this process.
+func ownClient(e *search.Engine) (*client.Client, error) {
+	s, err := api.New(api.Options{Engine: e, Inference: e.Inference(), Copies: search.CopiesOf(e), Versions: search.VersionsOf(e), Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return nil, err
+	}
+	return client.New("http://127.0.0.1", client.Options{HTTP: &http.Client{Transport: inProcess{s.Handler()}}, Retries: -1})
 }
 
 // warnAbsent says that no server answers yet: the copy tries for two minutes.

@@ -21,7 +21,7 @@ func newRootCommand() *cobra.Command {
 	}
 	root.PersistentFlags().String("config", "", "`file` of settings, a line name = value each")
 	root.AddCommand(newServeCommand(), newQueryCommand(), newSuggestCommand(), newEmbedCommand(), newRerankCommand(), newGenerateCommand(), newScoreCommand(), newEvalCommand(),
-		newCheckCommand(), newReembedCommand(), newMigrateCommand(), newBackupCommand(), newRestoreCommand(), newCompactCommand(), newSnapshotsCommand(), newModelsCommand(), newKeysCommand(), newAnalyticsCommand(), newClusterCommand(), newConfigCommand(), newBenchCommand(),
+		newCheckCommand(), newReembedCommand(), newMigrateCommand(), newBackupCommand(), newRestoreCommand(), newCompactCommand(), newSnapshotsCommand(), newVersionsCommand(), newModelsCommand(), newKeysCommand(), newAnalyticsCommand(), newClusterCommand(), newConfigCommand(), newBenchCommand(),
 		newMCPCommand(), ingest.NewCommand(), newHealthCommand(), newManCommand(), newVersionCommand())
 	root.InitDefaultCompletionCmd() // now, for addUsage
 	root.InitDefaultHelpCmd()

@@ -296,7 +296,7 @@ func (f *serveFlags) serveFolder(ctx context.Context, addr net.Addr, front *api.
 			o.Logger.Warn("API keys travel unencrypted: give --tls-cert and --tls-key, or put a proxy with TLS in front")
 		}
 	}
-	o.Engine, o.Inference, o.Copies = e, e.Inference(), search.CopiesOf(e)
+	o.Engine, o.Inference, o.Copies, o.Versions = e, e.Inference(), search.CopiesOf(e), search.VersionsOf(e)
 	if f.meilisearch {
 		o.Meilisearch = e.Vault()
 	}

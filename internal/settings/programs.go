@@ -7,7 +7,7 @@ var OfSearchd = strings.Fields(`addr allow-private allowed-hosts alpha analytics
 		cluster clusters collection collections config copies cors-origin cutoff damaged
 		data dataset days debug-addr deep dim dimensions diversity documents drain-grace
 		drop-damaged ef ef-construction expires explain facets fields filter for format from
-		from-key fusion generator hub ids insecure into json keep-old key language limit list log-format m
+		from-key fusion generator hub ids if-revision insecure into json keep-old key language limit list log-format m
 		max-collections max-conns max-size max-tokens meilisearch min-clicks misspell mode model name
 		nats nats-creds node-addr node-ca node-cert node-key node-name only open operator otlp-endpoint
 		partitions pause peers pooling precision quantize query rate rate-burst rate-limit

@@ -392,6 +392,7 @@ type Token struct {
 type ApplyRequest struct {
 	Collection string
 	Writes     []Write
+	Keep       *Keep // former versions, of a [Versioned] backend; nil: none is added or removed
 }
 
 // LookupRequest asks for documents by id.

@@ -27,7 +27,7 @@ func (b *Backend) Apply(ctx context.Context, r backend.ApplyRequest) ([]backend.
 			return nil, err
 		}
 	}
-	outcomes, err := c.commit(ctx, r.Writes)
+	outcomes, err := c.commitBatch(ctx, r.Writes, keeping(storeWrites(r.Writes), r.Keep))
 	if err != nil {
 		return nil, err
 	}

@@ -33,6 +33,7 @@ type Settings struct {
 	Passages Passages        `json:"passages,omitzero"`
 	Index    Index           `json:"index,omitzero"`
 	Expiry   *Expiry         `json:"expiry,omitempty"`   // when documents are deleted; nil: never
+	Versions *Versions       `json:"versions,omitempty"` // which former versions of documents are kept; nil: none
 	Embedder *Embedder       `json:"embedder,omitempty"` // where vectors come from; nil: the server's model
 }
 
@@ -87,9 +88,9 @@ func (s Settings) Canonical() Settings {
 }
 
 // WithQuerySettings returns the settings with those of other that no index depends on: synonyms,
-// rules, expiry, and the weights of fields of the same type.
+// rules, expiry, versions, and the weights of fields of the same type.
 func (s Settings) WithQuerySettings(other Settings) Settings {
-	s.Synonyms, s.Rules, s.Expiry, s.Fields = other.Synonyms, other.Rules, other.Expiry, maps.Clone(s.Fields)
+	s.Synonyms, s.Rules, s.Expiry, s.Versions, s.Fields = other.Synonyms, other.Rules, other.Expiry, other.Versions, maps.Clone(s.Fields)
 	for name, f := range s.Fields {
 		if as, ok := other.Fields[name]; ok && as.Type == f.Type {
 			s.Fields[name] = as
@@ -107,6 +108,7 @@ func (s Settings) Validate(maxTokens int) error {
 	s.checkSynonyms(&wrong)
 	s.checkRules(&wrong)
 	s.checkExpiry(&wrong)
+	s.checkVersions(&wrong)
 	s.checkEmbedder(&wrong)
 	for _, f := range s.Fields.Faults() {
 		wrong.Add(f.Field, f.Value, f.Allowed)
