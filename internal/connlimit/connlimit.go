@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -15,8 +16,9 @@ import (
 // one.
 const silence = 500 * time.Millisecond
 
-// stall is how long the sender of a body may pause before its connection can be closed for a new
-// one, and how long it may send less than minRate bytes per second.
+// stall is how long the sender of a body, or the reader of an answer, may pause before its
+// connection can be closed for a new one, and how long a body may come at less than minRate bytes
+// per second.
 const (
 	stall   = 2 * time.Second
 	minRate = 1 << 10
@@ -31,8 +33,9 @@ const maxPeeks = 16
 
 // Listener bounds the open connections of another one. When there are too many it closes one: the
 // oldest without a request for longer than silence, else the one idle for longest, if that is
-// longer than rest, else the one whose body is awaited for longest, if it has stalled.
-// Else it waits. A plain limit would let idle and silent clients lock out the others.
+// longer than rest, else the one whose body is awaited for longest, if it has stalled, else one
+// whose client has not read for longer than stall. Else it waits. A plain limit would let idle and
+// silent clients lock out the others.
 type Listener struct {
 	net.Listener
 	Max int
@@ -40,7 +43,7 @@ type Listener struct {
 	mu struct {
 		sync.Mutex
 		room    sync.Cond // one was released or became idle, one may have been silent for too long, or the listener is closed
-		open    int
+		open    map[*counted]bool
 		idle    []since // longest first
 		silent  []since // that have not sent a whole request yet; the same
 		reads   []*Body // of HTTP/1 whose sender is waited for; the same
@@ -82,6 +85,7 @@ func (b *Body) stalled(now time.Time) bool {
 func New(l net.Listener, max int) *Listener {
 	c := &Listener{Listener: l, Max: max}
 	c.mu.room.L = &c.mu
+	c.mu.open = map[*counted]bool{}
 	return c
 }
 
@@ -93,7 +97,7 @@ func (c *Listener) Accept() (net.Conn, error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for c.mu.open >= c.Max && !c.mu.closed {
+	for len(c.mu.open) >= c.Max && !c.mu.closed {
 		c.mu.waits = true
 		timer := time.AfterFunc(c.evict(time.Now()), func() {
 			c.mu.Lock() // not before the wait has begun
@@ -108,8 +112,10 @@ func (c *Listener) Accept() (net.Conn, error) {
 		conn.Close()
 		return nil, net.ErrClosed
 	}
-	c.mu.open++
-	return &counted{Conn: conn, release: sync.OnceFunc(c.release)}, nil
+	opened := &counted{Conn: conn}
+	opened.release = sync.OnceFunc(func() { c.release(opened) })
+	c.mu.open[opened] = true
+	return opened, nil
 }
 
 // evict closes a connection if it may, and returns how long to wait before the next attempt. One is
@@ -135,12 +141,25 @@ func (c *Listener) evict(now time.Time) time.Duration {
 	if conn := cmp.Or(first(c.mu.silent, silence), first(c.mu.idle, rest)); conn != nil {
 		go conn.Close()
 		c.forget(conn)
-	} else if !cutStalled(&c.mu.reads, now) && !cutStalled(&c.mu.streams, now) { // whose connection may be idle then
+	} else if cutStalled(&c.mu.reads, now) || cutStalled(&c.mu.streams, now) { // whose connection may be idle then
+	} else if conn := c.unread(now); conn != nil {
+		go conn.Close()
+	} else {
 		return wait
 	}
 	c.mu.evicted++
 	c.mu.closing = now
 	return silence
+}
+
+// unread returns a connection whose client has not read for longer than stall, if there is any.
+func (c *Listener) unread(now time.Time) net.Conn {
+	for conn := range c.mu.open {
+		if began := conn.writing.Load(); began != 0 && now.UnixNano()-began >= int64(stall) {
+			return conn
+		}
+	}
+	return nil
 }
 
 // cutStalled makes the read of the first stalled body of a list fail, if there is any.
@@ -203,10 +222,10 @@ func (c *Listener) Close() error {
 	return c.Listener.Close()
 }
 
-func (c *Listener) release() {
+func (c *Listener) release(conn *counted) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.mu.open--
+	delete(c.mu.open, conn)
 	c.mu.closing = time.Time{}
 	c.mu.room.Broadcast()
 }
@@ -273,13 +292,30 @@ func (c *Listener) forget(conn net.Conn) {
 func (c *Listener) Counts() (open, idle int, evicted int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.mu.open, len(c.mu.idle), c.mu.evicted
+	return len(c.mu.open), len(c.mu.idle), c.mu.evicted
 }
 
 // counted is a connection that is counted until it is closed.
 type counted struct {
 	net.Conn
 	release func()
+	writing atomic.Int64 // when the write under way began, in nanoseconds since 1970; 0: none is
+}
+
+// writePart is how much is written at once, so that a client who reads slowly is not taken for one
+// who does not read.
+const writePart = 4 << 10
+
+// Write implements io.Writer.
+func (c *counted) Write(b []byte) (n int, err error) {
+	defer c.writing.Store(0)
+	for first := true; err == nil && (first || n < len(b)); first = false {
+		var m int
+		c.writing.Store(time.Now().UnixNano())
+		m, err = c.Conn.Write(b[n:min(len(b), n+writePart)])
+		n += m
+	}
+	return n, err
 }
 
 // NetConn returns the connection below.

@@ -1,6 +1,7 @@
 package connlimit
 
 import (
+	"bytes"
 	"io"
 	"net"
 	"net/http"
@@ -131,6 +132,36 @@ func TestAnswersEndConnections(t *testing.T) {
 	busy.Close()
 	if err := <-accepted; err != nil || ends() {
 		t.Errorf("after a connection was closed: %v", err)
+	}
+}
+
+// TestUnreadAnswersGiveWay: a client who reads nothing of its answer gives way.
+func TestUnreadAnswersGiveWay(t *testing.T) {
+	l, open := limited(t, 1)
+	_, busy := open()
+	l.State(busy, http.StateActive)
+	failed := make(chan error, 1)
+	go func() {
+		for err := error(nil); ; {
+			if _, err = busy.Write(make([]byte, 1<<20)); err != nil {
+				busy.Close()
+				failed <- err
+				return
+			}
+		}
+	}()
+	client, server := open() // waits for room
+	if err := <-failed; err == nil {
+		t.Error("the answer was written")
+	}
+	l.State(server, http.StateActive)
+	sent := make([]byte, 3*writePart+1)
+	for i := range sent {
+		sent[i] = byte(i % 251)
+	}
+	go func() { server.Write(sent); server.Close() }()
+	if got, err := io.ReadAll(client); err != nil || !bytes.Equal(got, sent) {
+		t.Errorf("%d bytes arrived of %d: %v", len(got), len(sent), err)
 	}
 }
 
