@@ -22,6 +22,8 @@ type calibration struct {
 	widths atomic.Uint64 // see packedWidths; 0: not calibrated
 	saved  atomic.Uint64 // widths of the last snapshot
 	tried  atomic.Uint64 // see aim.tried; 0: never
+
+	near, wide, far int // what the last calibration has found, where the next one begins; 0: none
 }
 
 // aim determines the beam width of a search that does not set one.
@@ -112,13 +114,15 @@ func (g *Graph) Calibrate(ctx context.Context, workers int) error {
 	if err != nil {
 		return err
 	}
-	near, far, wide := 0, 0, 0
-	if near, wide, err = g.widthsFor(ctx, workers, c, stored, calibrationK[1], aim.recall); err != nil {
+	near, wide, err := g.widthsFor(ctx, workers, c, stored, calibrationK[1], aim.recall, g.ef.near, g.ef.wide)
+	if err != nil {
 		return err
 	}
-	if far, _, err = g.widthsFor(ctx, workers, c, blends, calibrationK[0], (1+aim.recall)/2); err != nil {
+	far, _, err := g.widthsFor(ctx, workers, c, blends, calibrationK[0], (1+aim.recall)/2, g.ef.far, 0)
+	if err != nil {
 		return err
 	}
+	g.ef.near, g.ef.wide, g.ef.far = near, wide, far
 	narrow := min(max(near, far), farFactor*near)
 	g.ef.widths.Store(packedWidths(narrow, wide, aim.bits()))
 	g.ef.tried.Store(aim.tried(limit))
@@ -164,23 +168,23 @@ func (g *Graph) blends(ctx context.Context, c *core, sample []question) ([]quest
 
 // widthsFor returns the least beam widths with which the questions reach a recall of target, for
 // calibrationK[0] results and for k, which is that or more, or the largest there is. One scan
-// serves both.
-func (g *Graph) widthsFor(ctx context.Context, workers int, c *core, questions []question, k int, target float64) (narrow, wide int, err error) {
+// serves both. The last two arguments are what they may be near to.
+func (g *Graph) widthsFor(ctx context.Context, workers int, c *core, questions []question, k int, target float64, maybeNarrow, maybeWide int) (narrow, wide int, err error) {
 	truth, err := g.truth(ctx, workers, c, questions, k)
 	if err != nil {
 		return 0, 0, err
 	}
-	width := func(k int) (int, error) {
-		at, err := firstEnough(calibrationWidths, func(ef int) (bool, error) {
+	width := func(k, maybe int) (int, error) {
+		at, err := firstEnough(calibrationWidths, maybe, func(ef int) (bool, error) {
 			recall, err := g.sampleRecall(ctx, workers, c, questions, truth, k, ef)
 			return recall >= target, err
 		})
 		return max(k, calibrationWidths[min(at, len(calibrationWidths)-1)]), err
 	}
-	if narrow, err = width(calibrationK[0]); err != nil || k == calibrationK[0] {
+	if narrow, err = width(calibrationK[0], maybeNarrow); err != nil || k == calibrationK[0] {
 		return narrow, narrow, err
 	}
-	wide, err = width(k)
+	wide, err = width(k, maybeWide)
 	return narrow, wide, err
 }
 
@@ -236,20 +240,28 @@ func (g *Graph) calibrationDue() bool {
 	return aim.width == 0 && nodes >= calibrationLeast && (uint32(tried>>32) != aim.bits() || nodes >= 2*(tried&math.MaxUint32))
 }
 
-// firstEnough returns the first place in widths from which on enough holds, or their number.
-func firstEnough(widths []int, enough func(ef int) (bool, error)) (int, error) {
+// firstEnough returns the first place in widths from which on enough holds, or their number. It
+// looks around the width that may be the one, in steps that grow; 0: in the middle.
+func firstEnough(widths []int, maybe int, enough func(ef int) (bool, error)) (int, error) {
 	lo, hi := 0, len(widths)
+	at, step := -1, len(widths)
+	if maybe > 0 {
+		at, step = slices.IndexFunc(widths, func(w int) bool { return w >= maybe }), 1
+	}
 	for lo < hi {
-		mid := (lo + hi) / 2
-		ok, err := enough(widths[mid])
+		if at < lo || at >= hi {
+			at = (lo + hi) / 2
+		}
+		ok, err := enough(widths[at])
 		if err != nil {
 			return 0, err
 		}
 		if ok {
-			hi = mid
+			hi, at = at, at-step
 		} else {
-			lo = mid + 1
+			lo, at = at+1, at+step
 		}
+		step *= 2
 	}
 	return lo, nil
 }

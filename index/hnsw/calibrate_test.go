@@ -145,3 +145,23 @@ func TestSetWidth(t *testing.T) {
 	g = build(t, Options{M: 6, EfConstruction: 40, EfSearch: 50}, base, 0)
 	set(reopen(o), 0, 0.99, want[0.99])
 }
+
+// TestFirstEnough finds each place from each place where it may be, and with two looks where it was
+// before.
+func TestFirstEnough(t *testing.T) {
+	for want := range len(calibrationWidths) + 1 {
+		for _, maybe := range append([]int{0, 1, 100, 5000}, calibrationWidths...) {
+			looks := 0
+			got, err := firstEnough(calibrationWidths, maybe, func(ef int) (bool, error) {
+				looks++
+				return want < len(calibrationWidths) && ef >= calibrationWidths[want], nil
+			})
+			if err != nil || got != want {
+				t.Errorf("firstEnough from %d = %d, %v, want %d", maybe, got, err, want)
+			}
+			if limit := 9; looks > limit || want < len(calibrationWidths) && maybe == calibrationWidths[want] && looks > 2 {
+				t.Errorf("firstEnough from %d to place %d took %d looks", maybe, want, looks)
+			}
+		}
+	}
+}
