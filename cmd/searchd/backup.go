@@ -51,6 +51,9 @@ of an object it compares size and SHA-256. --list lists the backups in a folder 
 	cmd.Flags().BoolVar(&list, "list", false, "list the backups in a folder or a bucket")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "with --list: print JSON")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := objectstore.CheckPath(args[0]); err != nil {
+			return err
+		}
 		switch {
 		case list && verify:
 			return errors.New("give one of --list and --verify")

@@ -66,6 +66,9 @@ func (f *engineFlags) backupToBucket(cmd *cobra.Command, server, key, target str
 	return err
 }
 
+// damagedEnding ends the name of a backup with damaged values.
+const damagedEnding = ".damaged"
+
 // newObject returns the place and the name of an object that does not exist yet.
 func newObject(ctx context.Context, target string) (objectstore.Place, string, error) {
 	at, name, err := objectstore.Split(target)
@@ -85,6 +88,8 @@ func newObject(ctx context.Context, target string) (objectstore.Place, string, e
 	case !errors.Is(err, objectstore.ErrNotFound):
 		return nil, "", err
 	}
+	// Whoever may not list uploads may still write; what a killed command has left stays then.
+	_ = place.RemoveUnfinished(ctx, func(n string) bool { return n == name || n == name+damagedEnding })
 	return place, name, nil
 }
 
@@ -99,7 +104,7 @@ type objectBackup struct {
 // write writes and verifies the object; one with damaged values gets another name.
 func (o *objectBackup) write(damaged bool, size int64, fill func(io.Writer) error) error {
 	if o.damaged = damaged; damaged {
-		o.name += ".damaged"
+		o.name += damagedEnding
 	}
 	var written counted
 	stop := progress.Show(o.cmd.ErrOrStderr(), written.state("written")).Stop
@@ -143,6 +148,9 @@ func (c *counted) state(verb string) func() progress.State {
 // openBackup opens a file or an object, the newest one if it is named by its prefix only, and
 // returns with it how far it is read.
 func openBackup(cmd *cobra.Command, from string) (io.ReadCloser, func() progress.State, error) {
+	if err := objectstore.CheckPath(from); err != nil {
+		return nil, nil, err
+	}
 	if !objectstore.IsURL(from) {
 		file, err := os.Open(from)
 		if err != nil {

@@ -76,6 +76,11 @@ func TestBackupInABucket(t *testing.T) {
 			t.Errorf("%s: %q is left", name, left)
 		}
 	}
+	for _, args := range [][]string{{"backup", "--data", data, "https://host/x"}, {"restore", "gs://bucket/x", "--data", t.TempDir()}, {"backup", "--list", "ftp://host"}} {
+		if _, err := runCommand(t, args...); err == nil || !strings.Contains(err.Error(), "allowed: s3://BUCKET/KEY, or a path") {
+			t.Errorf("%q: %v", args, err)
+		}
+	}
 	if _, err := runCommand(t, "restore", at+"none", "--data", t.TempDir()); err == nil || !strings.Contains(err.Error(), "not found") {
 		t.Errorf("no object: %v", err)
 	}
@@ -124,8 +129,8 @@ func TestScheduledBackups(t *testing.T) {
 	}{
 		"a bucket":   {"s3://" + s3test.Bucket + "/q", "backup written and verified", ""},
 		"a folder":   {filepath.Join(t.TempDir(), "new"), "backup written and verified", ""},
-		"no bucket":  {"s3://another-bucket/q", "does not exist", "scheduled backups have failed 1 times in a row; there is none yet"},
-		"no folders": {filepath.Join(t.TempDir(), "no", "folder"), "the backup failed", "scheduled backups have failed 1 times in a row; there is none yet"},
+		"no bucket":  {"s3://another-bucket/q", "does not exist", "the last scheduled backup has failed; there is none yet"},
+		"no folders": {filepath.Join(t.TempDir(), "no", "folder"), "the backup failed", "the last scheduled backup has failed; there is none yet"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var log bytes.Buffer

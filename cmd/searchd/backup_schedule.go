@@ -100,7 +100,11 @@ func backupWarning(s backups.Status) string {
 	if !s.Newest.IsZero() {
 		newest = "the newest one is of " + s.Newest.UTC().Format(time.RFC3339)
 	}
-	return "scheduled backups have failed " + strconv.Itoa(s.Failing) + " times in a row; " + newest
+	failed := "the last scheduled backup has failed; "
+	if s.Failing > 1 {
+		failed = "the last " + strconv.Itoa(s.Failing) + " attempts at a scheduled backup have failed; "
+	}
+	return failed + newest
 }
 
 // backupGauges are the metrics of backups at intervals.

@@ -184,7 +184,7 @@ func (u *upload) abort(ctx context.Context) error {
 	if err == nil || minio.ToErrorResponse(err).Code == "NoSuchUpload" {
 		return nil
 	}
-	return fmt.Errorf("its parts are still there, and the next scheduled backup or a lifecycle rule of the bucket removes them: %w", u.b.explain(err))
+	return fmt.Errorf("its parts are still there, until the same upload is tried again or a lifecycle rule of the bucket removes them: %w", u.b.explain(err))
 }
 
 // ended returns the cause for which ctx has ended, or err.

@@ -56,6 +56,14 @@ func IsURL(text string) bool {
 	return len(text) >= len(scheme) && strings.EqualFold(text[:len(scheme)], scheme)
 }
 
+// CheckPath returns an error for a URL of another kind than [IsURL] reports.
+func CheckPath(text string) error {
+	if before, _, ok := strings.Cut(text, "://"); ok && !IsURL(text) {
+		return fmt.Errorf("%w: %q begins with %q, allowed: %sBUCKET/KEY, or a path", ErrURL, withoutPassword(text), before+"://", scheme)
+	}
+	return nil
+}
+
 // At returns the place that text names: s3://BUCKET/PREFIX, or a folder. Credentials, region and
 // endpoint of a bucket come from the environment. Nothing is asked yet.
 func At(text string) (Place, error) {
@@ -66,8 +74,8 @@ func At(text string) (Place, error) {
 		}
 		return openBucket(bucket, strings.TrimSuffix(prefix, "/"))
 	}
-	if before, _, ok := strings.Cut(text, "://"); ok {
-		return nil, fmt.Errorf("%w: %q begins with %q, allowed: %sBUCKET/PREFIX, or a folder", ErrURL, withoutPassword(text), before+"://", scheme)
+	if err := CheckPath(text); err != nil {
+		return nil, err
 	}
 	if text == "" {
 		return nil, fmt.Errorf("%w: got \"\", allowed: %sBUCKET/PREFIX, or a folder", ErrURL, scheme)
