@@ -133,7 +133,8 @@ class Settings {
       if (!field && (weight || type !== 'text')) this.faults.push({ pointer: '/settings/fields', detail: 'A row has no field name.' });
       if (field) fields[field] = weight ? { type, weight: numeric(weight) } : { type };
     }
-    const next = { synonyms: this.lines.map((l) => l.rule), fields, passages: {}, index: {} };
+    const { language: _, ...others } = this.old; // what this dialog does not show stays: rules, expiry, versions, embedder
+    const next = { ...others, synonyms: this.lines.map((l) => l.rule), fields, passages: {}, index: {} };
     if (this.language.value !== (this.old.language || 'en')) next.language = this.language.value;
     else if (this.old.language) next.language = this.old.language;
     if (this.quantize.value !== 'none' || this.old.index?.quantize) next.index.quantize = this.quantize.value;
