@@ -39,6 +39,33 @@ type call struct {
 	Filters []string `cbor:",omitempty"` // of Select and Fetch, which are sent without
 }
 
+// name names what is asked for, in spans.
+func (c *call) name() string {
+	switch {
+	case c.Open != nil:
+		return "open"
+	case c.Select != nil:
+		return "select"
+	case c.Words != nil:
+		return "words"
+	case c.Vectors != nil:
+		return "vectors"
+	case c.Aggregate != nil:
+		return "aggregate"
+	case c.Fetch != nil:
+		return "fetch"
+	case c.Suggest != nil:
+		return "suggest"
+	case c.Lookup != nil:
+		return "lookup"
+	case c.List != nil:
+		return "list"
+	case c.Stats != nil:
+		return "stats"
+	}
+	return "wait"
+}
+
 // reply answers a call.
 type reply struct {
 	Fault string `cbor:",omitempty"` // of faults; empty: none
@@ -111,6 +138,7 @@ func (n *Backend) call(ctx context.Context, node string, c call) (r reply, err e
 	}
 	ctx, span := n.o.Tracer.Start(ctx, "call")
 	defer func() { span.End(err) }()
+	span.Text("searchd.call", c.name())
 	c.Trace = n.o.Tracer.Parent(ctx)
 	b, err := encoding.Marshal(c)
 	if err != nil {
@@ -157,6 +185,7 @@ func (n *Backend) takeCall(msg *nats.Msg) {
 				}
 			}()
 			within, span := n.o.Tracer.Continue(ctx, "answer", c.Trace)
+			span.Text("searchd.call", c.name())
 			r, err = n.perform(within, c)
 			span.End(err)
 			stop()

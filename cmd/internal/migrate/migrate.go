@@ -9,6 +9,7 @@ package migrate
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -114,6 +115,19 @@ func (m Migration) aliases(ctx context.Context, of []client.Collection) (list []
 	return list, nil
 }
 
+// without says what a copy of a collection lacks.
+func without(o client.Original) string {
+	var has struct {
+		Settings struct {
+			Versions *struct{} `json:"versions"`
+		} `json:"settings"`
+	}
+	if err := json.Unmarshal(o.Body, &has); err != nil || has.Settings.Versions == nil {
+		return ""
+	}
+	return "; former versions of documents stay behind"
+}
+
 // copyOne copies a collection until a pass finds no difference.
 func (m Migration) copyOne(ctx context.Context, name string) error {
 	as := cmp.Or(m.As, name)
@@ -147,7 +161,7 @@ func (m Migration) copyOne(ctx context.Context, name string) error {
 		if err := m.end(ctx, as, o.Of); err != nil {
 			return fmt.Errorf("--to: %w", err)
 		}
-		m.Done(fmt.Sprintf("%s: %d documents, %d passages, the same on both sides with their vectors", name, p.source.Documents, p.source.Passages))
+		m.Done(fmt.Sprintf("%s: %d documents, %d passages, the same on both sides with their vectors%s", name, p.source.Documents, p.source.Passages, without(o)))
 		return nil
 	}
 	return fmt.Errorf("--from: it has changed during each of %d passes: stop who writes to it, and run the command again", maxPasses)
