@@ -156,3 +156,30 @@ make install</code></pre>` + prose(2, "lever") + `</article>`,
 		})
 	}
 }
+
+// A box around the whole page says nothing about its content, whatever its name is.
+func TestMainTextBoxes(t *testing.T) {
+	body := `<ul class="menu">` + strings.Repeat(`<li><a href="/">Menu entry</a></li>`, 8) + `</ul><h1>A find</h1><p class="lead">What the gardeners saw.</p>` + prose(6, "stone") +
+		`<h2>How it went on</h2><ul><li>They looked for others.</li><li>They found none.</li></ul>` + prose(2, "coin") + `<div class="related"><h3>You may also like</h3><ul>` + strings.Repeat(`<li><a href="/">Other find</a></li>`, 6) + `</ul></div>`
+	text := func(body string) string {
+		out := readBytes(t, []byte(`<html><head><title>t</title></head><body>`+body+`</body></html>`), "a.html", Options{})
+		if len(out.docs) != 1 || len(out.errors) > 0 {
+			t.Fatalf("%.300s", out)
+		}
+		return out.docs[0].Fields["text"].(string)
+	}
+	want := text(body)
+	if !strings.Contains(want, "coin number 1") || strings.Contains(want, "also like") {
+		t.Fatalf("%q", want)
+	}
+	for _, box := range []string{`div class="footer"`, `div id="footer-wrapper"`, `div class="sidebar"`, `div class="comments"`, `div class="modal newsletter"`,
+		`section class="meta info"`, `div class="related-pages"`, `aside`, `footer`, `figure`} {
+		tag, _, _ := strings.Cut(box, " ")
+		if got := text(`<` + box + `>` + body + `</` + tag + `>`); got != want {
+			t.Errorf("in <%s>: %d bytes, want %d: %q", box, len(got), len(want), got)
+		}
+		if got := text(`<` + box + `><div><section>` + body + `</section></div></` + tag + `><` + box + `>Imprint</` + tag + `>`); !strings.Contains(got, want) {
+			t.Errorf("two boxes <%s>: %d bytes, want %d: %q", box, len(got), len(want), got)
+		}
+	}
+}

@@ -2,4 +2,4 @@ package extract
 
 // Version changes whenever files yield other documents than before, so that callers read unchanged
 // files again.
-const Version = 24
+const Version = 25

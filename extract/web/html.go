@@ -62,7 +62,7 @@ func read(f *content.File, s string, o Options, withPage bool) (*writer, error) 
 	run := func() (*writer, error) {
 		w := &writer{out: new(content.Builder), Options: o}
 		if withPage {
-			w.page = &page{known: map[string]hints{}}
+			w.page = &page{known: map[string]hints{}, elements: make([]element, 1)}
 		}
 		return w, w.run(s, func() error { return f.Check(start) })
 	}

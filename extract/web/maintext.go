@@ -31,17 +31,18 @@ const mainThreshold = 5.7
 
 // page records where the blocks of a web page are in its tree.
 type page struct {
-	stack  []element
-	deep   bool // elements were deeper than maxMainDepth
-	serial int
-	known  map[string]hints // by class and id
-	places []place          // of each block
+	elements []element        // in the order of their start tags; the first stands for the document
+	stack    []int            // the open ones
+	deep     bool             // elements were deeper than maxMainDepth, or too many
+	known    map[string]hints // by class and id
+	places   []place          // of each block
 }
 
-// element is an open element.
+// element is an element around blocks.
 type element struct {
 	tag    atom.Atom
-	serial int
+	parent int
+	size   int // bytes of the blocks in it
 	hints  hints
 }
 
@@ -63,9 +64,14 @@ var hintNames = map[hints]*regexp.Regexp{
 
 // place is where a block is in its page.
 type place struct {
-	links       int   // bytes of it that are links
-	parent      int   // serial number of the element around the one that it is in; 0 for none
-	box         int   // the same of the element around the innermost that is a block
+	links int // bytes of it that are links
+	inner int // the innermost element around it
+}
+
+// surroundings are what the elements around a block say about it.
+type surroundings struct {
+	parent      int   // the element around the innermost one; 0 for none
+	box         int   // the same of the innermost that is a block
 	near        hints // of the five elements around it
 	last        hints // of the innermost one
 	paragraph   bool  // in a p element
@@ -79,18 +85,25 @@ func (p *page) opens(tag atom.Atom, a *tagAttrs) {
 	if p == nil || !closed[tag] && !blocks[tag] || tag == atom.Hr {
 		return
 	}
-	if n := len(p.stack); n > 0 && blocks[tag] && p.stack[n-1].tag == atom.P { // whose end tag may be missing
+	if n := len(p.stack); n > 0 && blocks[tag] && p.elements[p.stack[n-1]].tag == atom.P { // whose end tag may be missing
 		p.stack = p.stack[:n-1]
 	}
-	if p.deep = p.deep || len(p.stack) >= maxMainDepth; p.deep {
+	if p.deep = p.deep || len(p.stack) >= maxMainDepth || len(p.elements) > maxMainElements; p.deep {
 		return
 	}
-	p.serial++
-	e := element{tag: tag, serial: p.serial}
+	e := element{tag: tag, parent: p.inner()}
 	if tag != atom.Body && tag != atom.Article && tag != atom.Main && !strings.Contains(a.class, "hentry") { // whose names are those of the page
 		e.hints = p.hintsOf(a)
 	}
-	p.stack = append(p.stack, e)
+	p.stack = append(p.stack, len(p.elements))
+	p.elements = append(p.elements, e)
+}
+
+func (p *page) inner() int {
+	if len(p.stack) == 0 {
+		return 0
+	}
+	return p.stack[len(p.stack)-1]
 }
 
 func (p *page) hintsOf(a *tagAttrs) hints {
@@ -115,7 +128,7 @@ func (p *page) closes(tag atom.Atom) {
 		return
 	}
 	for i := len(p.stack) - 1; i >= 0; i-- {
-		if p.stack[i].tag == tag {
+		if p.elements[p.stack[i]].tag == tag {
 			p.stack = p.stack[:i]
 			return
 		}
@@ -128,32 +141,49 @@ func (p *page) placed(n, link int) {
 		return
 	}
 	for len(p.places) < n {
-		p.places = append(p.places, p.place())
+		p.places = append(p.places, place{inner: p.inner()})
 	}
 	p.places[n-1].links += link
 }
 
-func (p *page) place() place {
-	var at place
-	for i, e := range p.stack {
-		fromTop := len(p.stack) - 1 - i
-		if fromTop < 5 {
-			at.near |= e.hints
+// around returns what the elements around a block say about it. Elements that hold most of the page
+// say nothing: a page that is in a box called footer as a whole is no footer.
+func (p *page) around(at place, whole int) surroundings {
+	var s surroundings
+	for n, i := 0, at.inner; i > 0; n, i = n+1, p.elements[i].parent {
+		e := &p.elements[i]
+		if n == 0 {
+			s.parent = e.parent
 		}
-		switch {
-		case fromTop == 0:
-			at.last = e.hints
-		case fromTop == 1:
-			at.parent = e.serial
+		if s.box == 0 && blocks[e.tag] {
+			s.box = e.parent
 		}
-		if i > 0 && blocks[e.tag] {
-			at.box = p.stack[i-1].serial
+		s.paragraph = s.paragraph || e.tag == atom.P && n < 2
+		if 2*e.size > whole {
+			continue
 		}
-		at.paragraph = at.paragraph || e.tag == atom.P && fromTop < 2
-		at.figure = at.figure || e.tag == atom.Figure
-		at.outOfStream = at.outOfStream || e.tag == atom.Aside || e.tag == atom.Footer
+		if n == 0 {
+			s.last = e.hints
+		}
+		if n < 5 {
+			s.near |= e.hints
+		}
+		s.figure = s.figure || e.tag == atom.Figure
+		s.outOfStream = s.outOfStream || e.tag == atom.Aside || e.tag == atom.Footer
 	}
-	return at
+	return s
+}
+
+// measure sums up the blocks in each element.
+func (p *page) measure(blocks []content.Block) (whole int) {
+	for i, b := range blocks {
+		p.elements[p.places[i].inner].size += b.End - b.Start
+		whole += b.End - b.Start
+	}
+	for i := len(p.elements) - 1; i > 0; i-- { // children come after their parents
+		p.elements[p.elements[i].parent].size += p.elements[i].size
+	}
+	return whole
 }
 
 // mainText reduces a page to its main text, without menus, teasers and footers. It reports false,
@@ -175,7 +205,7 @@ func mainText(c *content.Content, p *page, source string) bool {
 	var text strings.Builder
 	var kept []content.Block
 	last := -1
-	for i, good := range weigh(c.Text, c.Blocks, p.places, found) {
+	for i, good := range weigh(c.Text, c.Blocks, p, found) {
 		if !good {
 			continue
 		}
@@ -252,7 +282,12 @@ func squeezed(s string) string {
 //
 // The weights come from a logistic regression over the pages of trafilatura's evaluation, rounded
 // to a tenth and checked by leaving out sites in turn.
-func weigh(text string, blocks []content.Block, places []place, found string) []bool {
+func weigh(text string, blocks []content.Block, p *page, found string) []bool {
+	whole := p.measure(blocks)
+	places := make([]surroundings, len(blocks))
+	for i, at := range p.places {
+		places[i] = p.around(at, whole)
+	}
 	var (
 		in     = make([]bool, len(blocks)) // readability has found it
 		size   = map[int][2]int{}          // by parent: bytes, and those that have been found
@@ -289,7 +324,7 @@ func weigh(text string, blocks []content.Block, places []place, found string) []
 	}
 	for i, b := range blocks {
 		at, s := places[i], text[b.Start:b.End]
-		linked := min(1, float64(at.links)/float64(len(s)))
+		linked := min(1, float64(p.places[i].links)/float64(len(s)))
 		around := 0
 		for j := max(0, i-2); j <= min(len(blocks)-1, i+2); j++ {
 			if j != i && in[j] && blocks[j].End-blocks[j].Start > 60 {
@@ -335,7 +370,7 @@ func wholeLists(good []bool, blocks []content.Block) {
 
 // fill adds blocks without negative signs that are between kept ones, between the first h1 and the
 // first of them, or in the same element as one.
-func fill(good, clean []bool, places []place, h1 int) {
+func fill(good, clean []bool, places []surroundings, h1 int) {
 	first, last := slices.Index(good, true), -1
 	if first < 0 {
 		return
