@@ -187,6 +187,28 @@ func TestInsertedFiles(t *testing.T) {
 	}
 }
 
+func FuzzInsertedFile(f *testing.F) {
+	names := []string{"a.htm", "a.rtf", "a.txt", "a.docx", "a"}
+	for i, in := range []string{"<html><p>Page</p>", `{\rtf1 Rich}`, "Plain\r\nwords", "PK", "\xff\xfea\x00"} {
+		f.Add(uint8(i), []byte(in))
+	}
+	f.Fuzz(func(t *testing.T, n uint8, in []byte) {
+		if len(in) > 1<<16 {
+			return
+		}
+		name := names[int(n)%len(names)]
+		for _, inner := range []string{string(in), string(docxOf(t, "word/document.xml", docxHead+string(in)+docxTail))} {
+			b := docxOf(t, "word/document.xml", docxHead+`<w:p><w:r><w:t>x</w:t></w:r></w:p><w:altChunk r:id="c"/><w:altChunk r:id="c"/>`+docxTail,
+				"word/_rels/document.xml.rels", `<Relationships><Relationship Id="c" Type="http://x/aFChunk" Target="`+name+`"/></Relationships>`, "word/"+name, inner)
+			for _, d := range readBytes(t, b, "a.docx", Options{MaxFile: 1 << 20}).docs {
+				if s, _ := d.Fields["text"].(string); !utf8.ValidString(s) {
+					t.Errorf("%q is not UTF-8", s)
+				}
+			}
+		}
+	})
+}
+
 // Formulas beside each other are words of their own.
 func TestFormulasBesideEachOther(t *testing.T) {
 	m := func(s string) string { return "<m:oMath><m:r><m:t>" + s + "</m:t></m:r></m:oMath>" }

@@ -95,11 +95,7 @@ func (x *source) shallow(b []byte) error {
 }
 
 func (x *source) entry(feed *gofeed.Feed, item *gofeed.Item, n int) error {
-	text := item.Content
-	if text == "" {
-		text = item.Description
-	}
-	body, err := x.feedText(text)
+	body, err := x.feedText(cmp.Or(item.Content, item.Description, extensionText(item)))
 	if err != nil {
 		return err
 	}
@@ -148,6 +144,30 @@ func (x *source) entry(feed *gofeed.Feed, item *gofeed.Item, n int) error {
 		title = content.TitleLine(body)
 	}
 	return x.entryDocument(n, cmp.Or(strings.TrimSpace(content.Clean(item.GUID)), strings.TrimSpace(content.Clean(item.Link))), title, body, fields)
+}
+
+// extensionText returns the description of an episode or a video, which such feeds have in place of
+// a text of the entry.
+func extensionText(item *gofeed.Item) string {
+	if e := item.ITunesExt; e != nil && cmp.Or(e.Summary, e.Subtitle) != "" {
+		return cmp.Or(e.Summary, e.Subtitle)
+	}
+	media := item.Extensions["media"]
+	for _, e := range media["description"] {
+		if e.Value != "" {
+			return e.Value
+		}
+	}
+	for _, around := range []string{"group", "content"} {
+		for _, e := range media[around] {
+			for _, d := range e.Children["description"] {
+				if d.Value != "" {
+					return d.Value
+				}
+			}
+		}
+	}
+	return ""
 }
 
 // feedText returns the text of a value that may be HTML.

@@ -222,3 +222,15 @@ func FuzzOffice(f *testing.F) {
 		}
 	})
 }
+
+func FuzzFlatOffice(f *testing.F) {
+	for _, s := range []string{
+		`<Workbook xmlns="urn:schemas-microsoft-com:office:spreadsheet" xmlns:ss="urn:schemas-microsoft-com:office:spreadsheet"><Styles><Style ss:ID="s"><NumberFormat ss:Format="0.0%"/></Style></Styles><Worksheet ss:Name="A"><Table><Row ss:Index="2"><Cell ss:Index="3" ss:StyleID="s"><Data ss:Type="Number">.5</Data><Comment><Data>c</Data></Comment></Cell></Row></Table></Worksheet></Workbook>`,
+		`<w:wordDocument xmlns:w="http://schemas.microsoft.com/office/word/2003/wordml"><w:body><w:p><w:pPr><w:pStyle w:val="Heading1"/></w:pPr><w:r><w:t>x</w:t></w:r></w:p><w:tbl><w:tr><w:tc><w:p><w:r><w:t>y</w:t></w:r></w:p></w:tc></w:tr></w:tbl></w:body></w:wordDocument>`,
+		`<pkg:package xmlns:pkg="http://schemas.microsoft.com/office/2006/xmlPackage"><pkg:part pkg:name="/word/document.xml"><pkg:xmlData><w:document><w:body><w:p><w:r><w:t>x</w:t></w:r></w:p></w:body></w:document></pkg:xmlData></pkg:part></pkg:package>`,
+		`<office:document xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0"><office:meta><dc:title>t</dc:title></office:meta><office:body><office:spreadsheet><table:table table:name="T"><table:table-row table:number-rows-repeated="9"><table:table-cell table:number-columns-repeated="9"><text:p>x</text:p></table:table-cell></table:table-row></table:table></office:spreadsheet></office:body></office:document>`,
+	} {
+		f.Add([]byte(s))
+	}
+	fuzzReader(f, "in.xml")
+}
