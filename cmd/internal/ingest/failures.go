@@ -117,10 +117,11 @@ func (f *failures) close() error {
 // reason is why items of one kind of file failed.
 type reason struct{ kind, text string }
 
-// reasonCount is how many items failed for a reason, and the path of the first of them.
+// reasonCount is how many items failed for a reason, and the path and the whole reason of the first
+// of them.
 type reasonCount struct {
-	n     int
-	first string
+	n           int
+	first, text string
 }
 
 const (
@@ -149,24 +150,28 @@ func (f *failures) countReason(e extract.ItemError) {
 	if len(kind) > 16 || strings.ContainsFunc(kind, func(r rune) bool { return r > '~' || r < '!' }) {
 		kind = ""
 	}
-	text = details.ReplaceAllString(text, "…")
-	if runes := []rune(text); len(runes) > maxReason {
-		text = string(runes[:maxReason]) + "…"
-	}
-	if e.Warning {
-		text = "warning: " + text
-	}
-	r := reason{kind, text}
+	whole := shortReason(text, e.Warning)
+	r := reason{kind, shortReason(details.ReplaceAllString(text, "…"), e.Warning)}
 	if f.reasons == nil {
 		f.reasons = map[reason]*reasonCount{}
 	}
 	if f.reasons[r] == nil && len(f.reasons) >= maxReasons {
-		r = reason{"", "other reasons"}
+		whole, r = "other reasons", reason{"", "other reasons"}
 	}
 	if f.reasons[r] == nil {
-		f.reasons[r] = &reasonCount{first: e.Path}
+		f.reasons[r] = &reasonCount{first: e.Path, text: whole}
 	}
 	f.reasons[r].n++
+}
+
+func shortReason(text string, warning bool) string {
+	if runes := []rune(text); len(runes) > maxReason {
+		text = string(runes[:maxReason]) + "…"
+	}
+	if warning {
+		text = "warning: " + text
+	}
+	return text
 }
 
 // printReasons writes why items failed, by the kind of file, the commonest reasons first.
@@ -180,6 +185,9 @@ func (f *failures) printReasons(w io.Writer) {
 	rest := 0
 	for i, r := range all {
 		if c := f.reasons[r]; i < shownReasons {
+			if c.n == 1 { // with its numbers
+				r.text = c.text
+			}
 			fmt.Fprintf(w, "%9d %s (%s)\n", c.n, terminal.Printable(strings.TrimSpace(r.kind+" "+r.text)), terminal.Printable(c.example()))
 		} else {
 			rest += c.n

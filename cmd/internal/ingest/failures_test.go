@@ -93,7 +93,7 @@ func TestReasons(t *testing.T) {
 	}
 	var b strings.Builder
 	f.printReasons(&b)
-	if got, want := b.String(), "left out, or read with a warning:\n        3 .pdf no text on … pages (such as a/b.PDF)\n        1 binary (stdin)\n        1 .pdf warning: no text on … pages (d.eml)\n"; got != want {
+	if got, want := b.String(), "left out, or read with a warning:\n        3 .pdf no text on … pages (such as a/b.PDF)\n        1 binary (stdin)\n        1 .pdf warning: no text on 1 pages (d.eml)\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	for i := range 3 * maxReasons {

@@ -108,7 +108,7 @@ func TestDryRunTooLarge(t *testing.T) {
 		f.collection, f.format, f.workers, f.onError, f.pdfTime = "docs", "auto", 2, "skip", time.Second
 		var stderr bytes.Buffer
 		err := run(t.Context(), f, []string{dir}, strings.NewReader(""), io.Discard, &stderr)
-		if !errors.Is(err, command.ErrSome) || strings.Count(stderr.String(), ": at most 8388608 bytes of JSON, not 12000") != 1 || !strings.Contains(stderr.String(), " 1 document from 2 files") {
+		if !errors.Is(err, command.ErrSome) || !strings.Contains(stderr.String(), ": at most 8388608 bytes of JSON, not 12000") || !strings.Contains(stderr.String(), " 1 document from 2 files") {
 			t.Errorf("dry run %v: %v\n%s", f.dryRun, err, &stderr)
 		}
 	}
