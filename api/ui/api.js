@@ -78,6 +78,10 @@ export async function fetchDocument(collection, id) {
   const hit = found.hits.find((h) => h.id === id);
   return hit?.document ?? (await call(within(collection, `/documents/${encodeURIComponent(id)}`), undefined, parseExactly)).document;
 }
+/** The former versions of a document, newest first. */
+export const versions = (collection, id) => call(within(collection, `/versions/${encodeURIComponent(id)}`)).then((b) => b.versions);
+export const version = (collection, id, revision) => call(within(collection, `/versions/${encodeURIComponent(id)}?revision=${revision}`), undefined, parseExactly);
+export const restoreVersion = (collection, id, revision) => post(within(collection, `/versions/${encodeURIComponent(id)}`), { revision });
 /** Documents that are similar to others: {ids, limit, filter}. */
 export const similar = (collection, request, signal) => post(within(collection, '/similar'), request, signal, parseExactly);
 export const suggest = (collection, q, signal) => call(within(collection, `/suggest?${new URLSearchParams({ q })}`), { signal });

@@ -1,6 +1,6 @@
 // The document view: the text with its matching passages marked, its fields, similar documents.
 import * as api from './api.js';
-import { copy, el } from './dom.js';
+import { copy, el, toast } from './dom.js';
 import { Card } from './hit.js';
 import { address, documentAddress, state } from './state.js';
 import { browses } from './text.js';
@@ -29,6 +29,7 @@ export class DocumentView extends View {
       this.shown = key;
       this.show(hit, document);
       this.similar(id, signal);
+      this.versions(id, signal);
     } catch (err) {
       if (err.name === 'AbortError') return;
       this.shown = '';
@@ -76,6 +77,37 @@ export class DocumentView extends View {
     const rest = Object.entries(doc).filter(([name]) => name !== title.field && !textFields.includes(name));
     const text = (v) => (JSON.isRawJSON?.(v) ? v.rawJSON : typeof v === 'string' ? v : Array.isArray(v) && v.every((x) => typeof x === 'string') ? v.join(', ') : JSON.stringify(v));
     return el('section', { class: 'fields', 'aria-label': 'Fields' }, el('h3', null, 'Fields'), el('dl', { class: 'rest' }, el('dt', null, 'id'), el('dd', null, state.own.doc), rest.flatMap(([name, v]) => [el('dt', null, name), el('dd', { dir: 'auto' }, text(v))])));
+  }
+
+  /** The former versions, where the collection keeps any. A key that reads no documents does not see them. */
+  async versions(id, signal) {
+    if (!this.page.info()?.settings?.versions) return;
+    const list = await api.versions(state.c, id).catch(() => []);
+    if (signal.aborted || !list.length) return;
+    this.more.before(el('section', { class: 'similar', 'aria-labelledby': 'versionsTitle' }, el('h3', { id: 'versionsTitle' }, 'Former versions'), list.map((v) => this.version(id, v))));
+  }
+
+  version(id, v) {
+    const text = el('pre', { class: 'full', tabindex: '0' }, 'Loading …');
+    const restore = el('button', { type: 'button', class: 'button' }, 'Restore this version');
+    restore.onclick = async () => {
+      restore.disabled = true;
+      try {
+        await api.restoreVersion(state.c, id, v.revision);
+        toast('Restored');
+        this.shown = '';
+        this.ask();
+      } catch (err) {
+        restore.disabled = false;
+        toast(`Not restored: ${err.message}`);
+      }
+    };
+    const details = el('details', null, el('summary', null, `${v.deleted ? 'Deleted' : 'Replaced'} ${new Date(v.until).toLocaleString('en', { dateStyle: 'medium', timeStyle: 'short' })}`), text, el('p', null, restore));
+    details.addEventListener('toggle', async () => {
+      const whole = await api.version(state.c, id, v.revision).catch((err) => ({ document: err.message }));
+      text.textContent = typeof whole.document === 'string' ? whole.document : JSON.stringify(whole.document, null, 2);
+    }, { once: true });
+    return details;
   }
 
   async similar(id, signal) {
