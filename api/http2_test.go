@@ -228,6 +228,51 @@ func TestStreamsAreBounded(t *testing.T) {
 	}
 }
 
+// TestUnreadStreamsAreBounded has clients that begin many requests and let no answer come. Those
+// are cut off for others.
+func TestUnreadStreamsAreBounded(t *testing.T) {
+	f, addr, trusted, client := overTLS(t, Options{MaxConns: 8})
+	before := runtime.NumGoroutine()
+	for range 4 {
+		r, err := dialHTTP2(t, addr, trusted)
+		if err == nil {
+			err = r.f.WriteSettings(http2.Setting{ID: http2.SettingInitialWindowSize, Val: 0})
+		}
+		for i := range 100 {
+			path := "/v1/collections/docs/search?q=pancakes"
+			if i%2 == 0 {
+				path = "/openapi.yaml"
+			}
+			if err == nil {
+				_, err = r.ask("GET", path, true)
+			}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	codes := map[int]int{}
+	for began := time.Now(); codes[200] < 3; time.Sleep(20 * time.Millisecond) {
+		res, err := client.Get("https://" + addr + "/v1/collections/docs/search?q=pancakes")
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		codes[res.StatusCode]++
+		if time.Since(began) > time.Minute { // of 70 seconds until an answer has taken too long
+			t.Fatalf("others are not answered: %v", codes)
+		}
+	}
+	for deadline := time.Now().Add(40 * time.Second); runtime.NumGoroutine() > before+32+40; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d goroutines before, %d for 32 requests that may wait for their clients", before, runtime.NumGoroutine())
+		}
+	}
+	if _, _, evicted := f.server.conns.Load().Counts(); codes[503] == 0 {
+		t.Errorf("statuses %v: the limit was not reached, %d gave way", codes, evicted)
+	}
+}
+
 // TestHTTP2Limit: a client is told how many requests a connection may have.
 func TestHTTP2Limit(t *testing.T) {
 	_, addr, trusted, _ := overTLS(t, Options{})

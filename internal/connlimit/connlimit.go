@@ -44,11 +44,11 @@ type Listener struct {
 		sync.Mutex
 		room    sync.Cond // one was released or became idle, one may have been silent for too long, or the listener is closed
 		open    map[*counted]bool
-		idle    []since // longest first
-		silent  []since // that have not sent a whole request yet; the same
-		reads   []*Body // of HTTP/1 whose sender is waited for; the same
-		streams []*Body // the same of later versions, which have many requests on a connection
-		shared  int     // requests of later versions that are being answered
+		idle    []since          // longest first
+		silent  []since          // that have not sent a whole request yet; the same
+		reads   []*Body          // of HTTP/1 whose sender is waited for; the same
+		streams []*Body          // the same of later versions, which have many requests on a connection
+		shared  map[*answer]bool // to requests of later versions
 		evicted int64
 		closing time.Time // when the last was closed, until one is released
 		waits   bool      // Accept waits for room
@@ -85,7 +85,7 @@ func (b *Body) stalled(now time.Time) bool {
 func New(l net.Listener, max int) *Listener {
 	c := &Listener{Listener: l, Max: max}
 	c.mu.room.L = &c.mu
-	c.mu.open = map[*counted]bool{}
+	c.mu.open, c.mu.shared = map[*counted]bool{}, map[*answer]bool{}
 	return c
 }
 
@@ -141,7 +141,7 @@ func (c *Listener) evict(now time.Time) time.Duration {
 	if conn := cmp.Or(first(c.mu.silent, silence), first(c.mu.idle, rest)); conn != nil {
 		go conn.Close()
 		c.forget(conn)
-	} else if cutStalled(&c.mu.reads, now) || cutStalled(&c.mu.streams, now) { // whose connection may be idle then
+	} else if cutStalled(&c.mu.reads, now) || cutStalled(&c.mu.streams, now) || c.cutUnread(now) { // whose connection may be idle then
 	} else if conn := c.unread(now); conn != nil {
 		go conn.Close()
 	} else {
@@ -180,37 +180,99 @@ const sharedFactor = 4
 // MaxStreams is how many requests at once a connection of HTTP/2 should be allowed.
 const MaxStreams = 100
 
+// answer is the answer to a request of HTTP/2, whose client may not read it.
+type answer struct {
+	http.ResponseWriter
+	writing atomic.Int64 // as in counted
+
+	mu    sync.Mutex
+	ended bool // the handler has; guarded by mu
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
+
+// Write implements io.Writer.
+func (a *answer) Write(b []byte) (int, error) {
+	a.writing.Store(time.Now().UnixNano())
+	defer a.writing.Store(0)
+	return a.ResponseWriter.Write(b)
+}
+
+// FlushError sends what was written. The server calls it at the end, too, so that a request counts
+// until its client has read the answer.
+func (a *answer) FlushError() error {
+	a.writing.Store(time.Now().UnixNano())
+	defer a.writing.Store(0)
+	return http.NewResponseController(a.ResponseWriter).Flush()
+}
+
+// Flush implements http.Flusher.
+func (a *answer) Flush() { _ = a.FlushError() }
+
+// cut makes the write under way fail.
+func (a *answer) cut() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.ended {
+		_ = http.NewResponseController(a.ResponseWriter).SetWriteDeadline(time.Unix(1, 0))
+	}
+}
+
+// cutUnread ends an answer that its client has not read for longer than stall, if there is any.
+func (c *Listener) cutUnread(now time.Time) bool {
+	for a := range c.mu.shared {
+		if began := a.writing.Load(); began != 0 && now.UnixNano()-began >= int64(stall) {
+			a.writing.Store(0)
+			go a.cut() // which waits for the connection, and that for State
+			return true
+		}
+	}
+	return false
+}
+
 // Handler returns next with the limit on requests of HTTP/2. Those beyond it are for refuse, and a
-// body that has stalled is cut off for the next. Where a new connection waits for room that no
-// silent one will make, answers say that their connection ends with them.
+// body or an answer that has stalled is cut off for the next. Where a new connection waits for room
+// that no silent one will make, answers say that their connection ends with them.
 func (c *Listener) Handler(next, refuse http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c.mu.Lock()
 		ends, full := c.mu.waits && len(c.mu.silent) == 0, false
+		var a *answer
 		if r.ProtoMajor > 1 {
-			if full = c.mu.shared >= sharedFactor*c.Max; full {
-				cutStalled(&c.mu.streams, time.Now())
+			if full = len(c.mu.shared) >= sharedFactor*c.Max; full {
+				now := time.Now()
+				_ = cutStalled(&c.mu.streams, now) || c.cutUnread(now)
 			} else {
-				c.mu.shared++
-				defer c.leave()
+				a = &answer{ResponseWriter: w}
+				c.mu.shared[a] = true
 			}
 		}
 		c.mu.Unlock()
 		if ends {
 			w.Header().Set("Connection", "close")
 		}
-		if full {
+		switch {
+		case full:
+			_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(stall)) // it is counted nowhere
 			refuse.ServeHTTP(w, r)
-		} else {
+		case a != nil:
+			defer c.leave(a)
+			next.ServeHTTP(a, r)
+			a.Flush()
+		default:
 			next.ServeHTTP(w, r)
 		}
 	})
 }
 
-func (c *Listener) leave() {
+func (c *Listener) leave(a *answer) {
+	a.mu.Lock()
+	a.ended = true
+	a.mu.Unlock()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.mu.shared--
+	delete(c.mu.shared, a)
 }
 
 // Close implements net.Listener.

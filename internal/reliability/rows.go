@@ -74,7 +74,7 @@ var rows = []row{
 		[]string{"RELIABILITY_SECONDS=20 test internal/reliability TestOverload", "test api TestOverloadIsRefusedSoonAndHealthIsNot|TestSearchersBesideAnImport|TestTooMany.*|TestRateOfManyAtOnce|TestAnswersInMemoryAreBounded|TestVectorsInMemoryAreBounded|TestBodiesInMemoryAreBounded"},
 		[]string{"RELIABILITY_SECONDS=120 test internal/reliability TestOverload"}},
 	{19, "slow clients slow nobody else",
-		[]string{"RELIABILITY_SECONDS=10 test internal/reliability TestSlowSenders", "test api TestSlow.*|TestStalled.*|TestTrickling.*|TestStreamsAreBounded|TestSilentConnectionsGiveWay|TestIdleConnectionsGiveWay|TestBusyConnectionsStay", "test internal/connlimit .*"}, nil},
+		[]string{"RELIABILITY_SECONDS=10 test internal/reliability TestSlowSenders", "test api TestSlow.*|TestStalled.*|TestTrickling.*|TestStreamsAreBounded|TestUnreadStreamsAreBounded|TestSilentConnectionsGiveWay|TestIdleConnectionsGiveWay|TestBusyConnectionsStay", "test internal/connlimit .*"}, nil},
 	{20, "a request that ends early stops its work, and stopping drops nothing",
 		[]string{"RELIABILITY_DRAINS=15 test internal/reliability TestDrains", "test api TestClientThatGoesAwayEndsTheSearch|TestServeStopsGracefully|TestDrainGrace|TestRestIsBounded|TestAnswersReachWhoSendsAllFirst", "test internal/e2e TestServeCommand"},
 		[]string{"RELIABILITY_DRAINS=50 test internal/reliability TestDrains"}},
