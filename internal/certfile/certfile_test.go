@@ -56,13 +56,13 @@ func serial(t *testing.T, f *Files) int64 {
 			c.Close()
 		}
 	}()
-	c, err := tls.DialWithDialer(&net.Dialer{Timeout: time.Minute}, "tcp", l.Addr().String(), &tls.Config{InsecureSkipVerify: true})
+	c, err := tls.DialWithDialer(&net.Dialer{Timeout: time.Minute}, "tcp", l.Addr().String(), &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2", "http/1.1"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if p := c.ConnectionState(); p.Version < tls.VersionTLS12 {
-		t.Errorf("version %x", p.Version)
+	if p := c.ConnectionState(); p.Version < tls.VersionTLS12 || p.NegotiatedProtocol != "http/1.1" {
+		t.Errorf("version %x, protocol %q", p.Version, p.NegotiatedProtocol)
 	}
 	return c.ConnectionState().PeerCertificates[0].SerialNumber.Int64()
 }
