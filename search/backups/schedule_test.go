@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,14 +20,29 @@ import (
 
 // source is a store that can be damaged or fail.
 type source struct {
+	mu     sync.Mutex
 	damage []string
 	err    error
 }
 
-func (*source) ID() string                                 { return "0123456789abcdef0123456789abcdef" }
-func (*source) Size(context.Context) (int64, error)        { return 10, nil }
-func (s *source) Damage(context.Context) ([]string, error) { return s.damage, nil }
+func (s *source) set(damage []string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.damage, s.err = damage, err
+}
+
+func (*source) ID() string                          { return "0123456789abcdef0123456789abcdef" }
+func (*source) Size(context.Context) (int64, error) { return 10, nil }
+
+func (s *source) Damage(context.Context) ([]string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.damage, nil
+}
+
 func (s *source) Write(_ context.Context, w io.Writer) (int64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	n, err := io.WriteString(w, "everything")
 	return int64(n), errors.Join(err, s.err)
 }
@@ -115,10 +131,11 @@ func TestFailures(t *testing.T) {
 		s, next := schedule(t, dir, of, 24*time.Hour, 1)
 		next()
 		good := files(t, dir)
-		of.err = errors.New("the disk is slow")
+		slow := errors.New("the disk is slow")
+		of.set(nil, slow)
 		last := time.Now()
 		for i, want := range []time.Duration{24 * time.Hour, time.Minute, 2 * time.Minute, 4 * time.Minute, 8 * time.Minute, 16 * time.Minute, 32 * time.Minute, time.Hour, time.Hour} {
-			if r := next(); !errors.Is(r.Err, of.err) || time.Since(last) != want {
+			if r := next(); !errors.Is(r.Err, slow) || time.Since(last) != want {
 				t.Errorf("attempt %d after %v: %v, want after %v", i, time.Since(last), r.Err, want)
 			}
 			last = time.Now()
@@ -129,7 +146,7 @@ func TestFailures(t *testing.T) {
 		if st := s.Status(); st.Failing != 9 || st.Failures != 9 || !st.LastFailure.Equal(last) {
 			t.Errorf("status %+v", st)
 		}
-		of.err = nil
+		of.set(nil, nil)
 		if next(); s.Status().Failing != 0 {
 			t.Errorf("status after a success: %+v", s.Status())
 		}
@@ -147,7 +164,7 @@ func TestDamaged(t *testing.T) {
 		next()
 		next()
 		good := files(t, dir)
-		of.damage = []string{"a value"}
+		of.set([]string{"a value"}, nil)
 		for range 3 {
 			if r := next(); !errors.Is(r.Err, errDamaged) || !strings.Contains(r.Err.Error(), "a value") || r.Retry != time.Hour {
 				t.Errorf("report %+v", r)
