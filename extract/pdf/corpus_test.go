@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -111,7 +112,14 @@ func pdftotext(name string) string {
 // wordsOf returns the words of s; ideographs, which have no spaces between words, are words each.
 func wordsOf(s string) []string {
 	s = ideographs.ReplaceAllString(s, " $0 ")
-	return strings.FieldsFunc(strings.ToLower(norm.NFKC.String(s)), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	words := strings.FieldsFunc(strings.ToLower(norm.NFKC.String(s)), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	for i, w := range words {
+		if r := []rune(w); unicode.In(r[0], unicode.Arabic, unicode.Hebrew) {
+			slices.Reverse(r)
+			words[i] = min(w, string(r)) // pdftotext 22.12 writes some from left to right
+		}
+	}
+	return words
 }
 
 var ideographs = regexp.MustCompile(`[\p{Han}\p{Hiragana}\p{Katakana}]`)
