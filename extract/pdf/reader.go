@@ -22,7 +22,7 @@ type Reader struct {
 	// process compiles for seconds.
 	Cache   string
 	Time    time.Duration // for one file, without OCR; default 20 s
-	Memory  int64         // bytes that PDFium may use for one file, in whole MiB; default 768 MiB, at most 4 GiB
+	Memory  int64         // bytes that PDFium may use for one file, in whole MiB; default 512 MiB, at most 4 GiB
 	MaxText int64         // bytes of text of one file; default 16 MiB
 
 	// OCR recognises the text of a picture, here of a page without text. Default: pages without
@@ -38,7 +38,7 @@ type Reader struct {
 
 const (
 	defaultTime    = 20 * time.Second
-	defaultMemory  = 768 << 20
+	defaultMemory  = 512 << 20
 	defaultMaxText = 16 << 20
 	// maxPages limits the pages that a damaged file claims.
 	maxPages = 100_000
