@@ -262,29 +262,53 @@ func (x *Index) splits(l lexicon, text string, parts bool) (ways [][]string, err
 	if parts && !strings.ContainsFunc(text, unicode.IsDigit) {
 		return nil, nil
 	}
-	known, stops := map[string]bool{}, map[string]bool{}
+	known := map[string]splitPart{}
 	limit := maxSplits
 	if !strings.ContainsFunc(text, unicode.IsLetter) {
 		limit = maxNumberSplits
 	}
 	ways = splitWord(text, limit, func(part string) bool {
-		is, seen := known[part]
-		term, ok := oneTerm(x.analyzer, part)
-		if !ok && (strings.HasSuffix(text, part) || strings.HasPrefix(text, part)) {
-			if term, ok = x.particle(part); ok {
-				stops[part] = true
-			}
+		p, seen := known[part]
+		if !seen && err == nil {
+			p, err = x.splitPart(l, part, strings.HasSuffix(text, part) || strings.HasPrefix(text, part))
+			known[part] = p
 		}
-		if !seen && ok && err == nil {
-			is, err = l.has(term)
-			is = is || l.firstRound()
-		}
-		known[part] = is
-		return is
+		return p.found
 	})
 	return slices.DeleteFunc(ways, func(parts []string) bool {
-		return !slices.ContainsFunc(parts, func(p string) bool { return !stops[p] })
+		return !slices.ContainsFunc(parts, func(p string) bool { return !known[p].stop })
 	}), err
+}
+
+// splitPart is a part that a word may be split into.
+type splitPart struct {
+	found bool // documents have it
+	stop  bool // it is a stop word
+}
+
+// splitPart looks a part up. At the edge of a word it may be a stop word.
+func (x *Index) splitPart(l lexicon, part string, edge bool) (p splitPart, err error) {
+	cached := edge && l.local()
+	if cached {
+		if p, ok := l.view.parts.Get(part); ok {
+			return p, nil
+		}
+	}
+	term, ok := oneTerm(x.analyzer, part)
+	if !ok && edge {
+		term, ok = x.particle(part)
+		p.stop = ok
+	}
+	if ok {
+		if p.found, err = l.has(term); err != nil {
+			return p, err
+		}
+		p.found = p.found || l.firstRound()
+	}
+	if cached {
+		l.view.parts.Put(part, p, len(part)+partBytes)
+	}
+	return p, nil
 }
 
 // particle returns the term of a stop word that may begin or end a word: on of online, up of setup.

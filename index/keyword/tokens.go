@@ -1,6 +1,8 @@
 package keyword
 
 import (
+	"iter"
+	"maps"
 	"strings"
 
 	"example.com/searchd/index/keyword/analysis"
@@ -36,11 +38,31 @@ func NewAnalysis(language string) (*Analysis, error) {
 	return &Analysis{a}, nil
 }
 
-// Occurrences returns the tokens of text in order: those whose terms wanted accepts, or all if it
-// is nil.
-func (a *Analysis) Occurrences(text string, wanted func(term string) bool) (tokens []Token) {
-	for t := range a.analyzer.Tokens(text) {
-		if term := strings.TrimPrefix(t.Term, analysis.StopPrefix); wanted == nil || wanted(term) {
+// Terms is a set of terms to look for in texts.
+type Terms struct {
+	all   map[string]bool
+	among analysis.Terms
+}
+
+// NewTerms returns a set of terms.
+func NewTerms(terms iter.Seq[string]) *Terms {
+	t := &Terms{all: map[string]bool{}}
+	for term := range terms {
+		t.all[term] = true
+	}
+	t.among = analysis.NewTerms(maps.Keys(t.all))
+	return t
+}
+
+// Occurrences returns the tokens of text in order: those whose terms are wanted, or all if it is
+// nil.
+func (a *Analysis) Occurrences(text string, wanted *Terms) (tokens []Token) {
+	var among analysis.Terms
+	if wanted != nil {
+		among = wanted.among
+	}
+	for t := range a.analyzer.TokensAmong(text, among) {
+		if term := strings.TrimPrefix(t.Term, analysis.StopPrefix); wanted == nil || wanted.all[term] {
 			tokens = append(tokens, Token{
 				Term: term, Start: t.Start, End: t.End, Position: t.Position, Next: t.Next,
 				Covered: t.Kind == analysis.Single || t.Kind == analysis.Part, Name: t.Kind == analysis.Name, Common: t.Kind == analysis.Stop,

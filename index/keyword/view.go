@@ -31,6 +31,7 @@ type view struct {
 	has    *cache.Cache[string, bool]          // by term: whether a document has it
 	df     *cache.Cache[dfKey, uint64]         // documents with a term in one of some fields
 	splits *cache.Cache[string, []alternative] // by word: how documents write it in parts
+	parts  *cache.Cache[string, splitPart]     // what words may be split into
 }
 
 // segmentView is a segment with the deletions of one snapshot.
@@ -68,6 +69,8 @@ const (
 	hasBudget    = 512 << 10
 	dfBudget     = 512 << 10
 	splitsBudget = 1 << 20
+	partsBudget  = 1 << 20
+	partBytes    = 80 // of one in a cache, beside its text
 )
 
 // of returns the view of a snapshot. It holds no reference to the snapshot, so that bleve can
@@ -86,7 +89,7 @@ func (l *latestView) of(snapshot *scorch.IndexSnapshot) (*view, error) {
 	}
 	v := &view{
 		snapshot: snapshot, tokens: map[string]uint64{},
-		has: cache.New[string, bool](hasBudget), df: cache.New[dfKey, uint64](dfBudget), splits: cache.New[string, []alternative](splitsBudget),
+		has: cache.New[string, bool](hasBudget), df: cache.New[dfKey, uint64](dfBudget), splits: cache.New[string, []alternative](splitsBudget), parts: cache.New[string, splitPart](partsBudget),
 	}
 	for _, s := range snapshot.Segments() {
 		data := known[s.Segment()]

@@ -18,7 +18,7 @@ type countingAnalyzer struct {
 	bytes int
 }
 
-func (a *countingAnalyzer) Occurrences(text string, wanted func(string) bool) []keyword.Token {
+func (a *countingAnalyzer) Occurrences(text string, wanted *keyword.Terms) []keyword.Token {
 	a.bytes += len(text)
 	return a.Analyzer.Occurrences(text, wanted)
 }

@@ -26,8 +26,8 @@ const (
 
 // Analyzer splits texts into terms; [keyword.Analysis] is one.
 type Analyzer interface {
-	// Occurrences returns the tokens of a text whose terms wanted accepts; nil: all.
-	Occurrences(text string, wanted func(term string) bool) []keyword.Token
+	// Occurrences returns the tokens of a text whose terms are wanted; nil: all.
+	Occurrences(text string, wanted *keyword.Terms) []keyword.Token
 }
 
 // Passage is a window [Start, End) of a field's text.
@@ -90,15 +90,14 @@ func NewMarker(a Analyzer, words string, expansions []backend.Expansion) *Marker
 		m.forms[t.Term] = []string{strings.ToLower(words[t.Start:t.End])}
 	}
 	m.expand(expansions)
-	wanted := maps.Clone(m.terms)
+	all := slices.Collect(maps.Keys(m.terms))
 	for _, p := range m.phrases {
 		for _, t := range p.Phrase {
-			wanted[t.Term] = ""
+			all = append(all, t.Term)
 		}
 	}
-	m.analyze = func(text string) []keyword.Token {
-		return a.Occurrences(text[:analysedEnd(text)], func(term string) bool { _, ok := wanted[term]; return ok })
-	}
+	wanted := keyword.NewTerms(slices.Values(all))
+	m.analyze = func(text string) []keyword.Token { return a.Occurrences(text[:analysedEnd(text)], wanted) }
 	return m
 }
 

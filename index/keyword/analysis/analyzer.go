@@ -59,42 +59,75 @@ func New(language string) (*Analyzer, error) {
 func (a *Analyzer) Language() string { return a.language }
 
 // Tokens returns the tokens of text in order.
-func (a *Analyzer) Tokens(text string) iter.Seq[Token] {
+func (a *Analyzer) Tokens(text string) iter.Seq[Token] { return a.TokensAmong(text, Terms{}) }
+
+// TokensAmong returns the tokens of text in order, without most of those of other terms: looking
+// for few terms in a text costs less than reading all of its tokens.
+func (a *Analyzer) TokensAmong(text string, terms Terms) iter.Seq[Token] {
 	return func(yield func(Token) bool) {
 		position := 0
 		for start, part := range chunks(text) {
 			if w := plainWord(part); w.end > 0 {
 				start, part = start+w.start, part[w.start:w.end]
 			}
+			end := start + len(part)
+			joins := end+1 < len(text) && text[end] == ' ' && mayJoin(text[end+1:])
 			var c chunk
 			if len(part) <= maxCachedChunk {
-				c = a.chunks.get(part, a.analyzeChunk)
+				key := a.chunks.keyOf(part)
+				if terms.sets != nil {
+					s := a.chunks.summaries[key%recentChunks].load(key)
+					if s != 0 && !(joins && s.one()) && !terms.mayBeIn(s.terms()) {
+						position += s.width()
+						continue
+					}
+				}
+				c = a.chunks.getKeyed(key, part, a.analyzeChunk)
 			} else {
 				c = a.analyzeChunk(part)
 			}
-			if end := start + len(part); len(c.tokens) == 1 && end+1 < len(text) && text[end] == ' ' {
-				var name Token
-				if next := text[end+1:]; len(next) > 2 && (next[0] == '&' || next[0] == '/') && next[1] == ' ' {
-					name = a.aroundSign(part, c.tokens[0], next[2:])
-				} else if len(next) < 2 || !isLower(next[1]) {
-					name = a.withLetter(next, part, c.tokens[0])
-				}
-				if name.Term != "" {
-					name.Start, name.End, name.Position, name.Next = start+name.Start, start+name.End, position+name.Position, position+name.Next
-					if !yield(name) {
+			if joins && len(c.tokens) == 1 {
+				if name := a.joined(part, c.tokens[0], text[end+1:]); name.Term != "" {
+					if !yield(name.moved(start, position)) {
 						return
 					}
 				}
 			}
-			for _, t := range c.tokens {
-				t.Start, t.End, t.Position, t.Next = start+t.Start, start+t.End, position+t.Position, position+t.Next
-				if !yield(t) {
-					return
+			if terms.mayBeIn(c.terms) {
+				for _, t := range c.tokens {
+					if !yield(t.moved(start, position)) {
+						return
+					}
 				}
 			}
 			position += c.width
 		}
 	}
+}
+
+// moved returns the token of a chunk as one of a text.
+func (t Token) moved(start, position int) Token {
+	t.Start, t.End, t.Position, t.Next = start+t.Start, start+t.End, position+t.Position, position+t.Next
+	return t
+}
+
+// beforeSign reports whether the text after a word and a space begins with a sign that joins words.
+func beforeSign(next string) bool {
+	return len(next) > 2 && (next[0] == '&' || next[0] == '/') && next[1] == ' '
+}
+
+// mayJoin reports whether a word can be joined with what comes after it and a space.
+func mayJoin(next string) bool {
+	return beforeSign(next) || (len(next) < 2 || !isLower(next[1])) && singleLetter(next) != ""
+}
+
+// joined returns the name that joins the only word of a chunk with what comes after it and a space;
+// it has no term if there is none.
+func (a *Analyzer) joined(part string, word Token, next string) Token {
+	if beforeSign(next) {
+		return a.aroundSign(part, word, next[2:])
+	}
+	return a.withLetter(next, part, word)
 }
 
 // withLetter returns the name that joins the only word of a chunk with a single letter after it and
@@ -170,7 +203,7 @@ func (a *Analyzer) analyzeChunk(text string) (c chunk) {
 		tokens, width := a.pipeline.tokens(piece)
 		for _, t := range tokens {
 			t.Start, t.End, t.Position, t.Next = base+t.Start, base+t.End, c.width+t.Position, c.width+t.Next
-			c.tokens = append(c.tokens, t)
+			c.tokens, c.terms = append(c.tokens, t), c.terms.add(t.Term)
 		}
 		base, c.width = base+len(piece), c.width+width
 	}
