@@ -55,6 +55,7 @@ func (i *instance) chars(ctx context.Context, page uint64) (chars []char, column
 	var codes, total, letters int // characters that are codes, all, those since the last space
 	single := false               // one letter was between the last two spaces
 	space := -1                   // index of a space behind last
+	spread := math.NaN()          // the gap before last, where no space is
 	known := map[look]string{}
 	for k, r := range runes {
 		at := uint64(k)
@@ -80,11 +81,17 @@ func (i *instance) chars(ctx context.Context, page uint64) (chars []char, column
 			i.font(&c, text, at, x0, y0, x1, y1)
 		}
 		bottom = y0
-		if close := c.x0-last.x1 < minSpace*c.size; k > 0 && space == k-1 && (close || single) && c.turn == last.turn && math.Abs(c.y-last.y) < c.size/2 && !rightToLeft(r) {
+		gap := c.x0 - last.x1
+		even := math.Abs(gap-spread) < evenGap*c.size // with the letters of a spread-out word before
+		if close := gap < minSpace*c.size; k > 0 && space == k-1 && (close || single || even) && c.turn == last.turn && math.Abs(c.y-last.y) < c.size/2 && !rightToLeft(r) {
 			sameFont := math.Abs(c.height-last.height) <= 1e-3*c.height
-			if c.apart = i.quick("FPDFText_IsGenerated", text, uint64(space)) == 1; c.apart && close && sameFont {
+			if c.apart = i.quick("FPDFText_IsGenerated", text, uint64(space)) == 1; c.apart && (close || even) && sameFont {
 				chars = chars[:len(chars)-1] // the letters are as close as those of a word
 			}
+		}
+		spread = math.NaN()
+		if space < k-1 && gap > 0 {
+			spread = gap
 		}
 		if r != softHyphen {
 			l := look{r, c.height}
@@ -177,6 +184,8 @@ func firstRune(s string) rune {
 const (
 	// minSpace is the minimum width of a space, in font sizes.
 	minSpace = 0.07
+	// evenGap is the difference of gaps in a spread-out word, in font sizes.
+	evenGap = 0.02
 	// softHyphen is PDFium's mark of a hyphen within a word.
 	softHyphen = 0x02
 )

@@ -44,6 +44,7 @@ func TestRead(t *testing.T) {
 		{"a broken page", pages(show(9, 9, "one"), stream("/Filter /Nonsense", "x")), "one", "page 2 of 2 is empty or damaged", ""},
 		{"scanned pages", pages(scan, show(9, 9, "one"), scan, scan), "one", "no text layer on pages 1, 3-4 of 4", ""},
 		{"character spacing", pages(stream("", "BT /F1 12 Tf 72 700 Td (ove) Tj 18 0 Td 5 Tc (rm) Tj 0 Tc 17 0 Td (any) Tj 22 0 Td 4 Tc (TITLE) Tj ET")), "over many TITLE", "", ""},
+		{"a spread-out word in two strings", pages(stream("", "BT /F1 12 Tf 2.6 Tc 72 700 Td (Unite) Tj 41.008 0 Td (d ) Tj 16 0 Td (Kin) Tj 31 0 Td (gdom) Tj ET")), "United Kin gdom", "", ""},
 		{"no text layer", pages(scan), "", "", "no text layer on the only page"},
 		{"all pages broken", pages(stream("/Filter /Nonsense", "x")), "", "", "the only page is empty or damaged"},
 		{"broken operators", pages(stream("", "Tj Q Q 1 Td ] >> BT /F1 9 Tf (still) Tj ET")), "still", "", ""},
