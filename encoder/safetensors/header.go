@@ -56,7 +56,11 @@ func decodeHeader(raw []byte, dataBytes int64) (map[string]Tensor, error) {
 			return errors.New("__metadata__ occurs twice")
 		}
 		metadata = true
+		entries := 0
 		return r.Object(func(string) error { // strings, which are not used
+			if entries++; entries > MaxTensors {
+				return r.Errorf("more than %d entries of __metadata__", MaxTensors)
+			}
 			_, err := r.String()
 			return err
 		})
