@@ -4,16 +4,18 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
 
 // decode reads the JSON object that text begins with as encoding/json's Decoder does after
 // UseNumber, and faster. Of equal names the last one counts, invalid UTF-8 becomes U+FFFD, and null
-// is nil.
-func decode(text []byte) (map[string]any, error) {
+// is nil. With short set, what a list holds behind the first MaxListValues+1 values is counted and
+// not decoded: it is nil.
+func decode(text []byte, short bool) (map[string]any, error) {
 	d := jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	v, err := decodeValue(d)
+	v, err := decodeValue(d, short)
 	if err != nil {
 		return nil, err
 	}
@@ -24,7 +26,7 @@ func decode(text []byte) (map[string]any, error) {
 	return object, nil
 }
 
-func decodeValue(d *jsontext.Decoder) (any, error) {
+func decodeValue(d *jsontext.Decoder, short bool) (any, error) {
 	t, err := d.ReadToken()
 	if err != nil {
 		return nil, err
@@ -38,20 +40,30 @@ func decodeValue(d *jsontext.Decoder) (any, error) {
 				return nil, err
 			}
 			name := t.String()
-			if object[name], err = decodeValue(d); err != nil {
+			if object[name], err = decodeValue(d, short); err != nil {
 				return nil, err
 			}
 		}
 		_, err := d.ReadToken()
 		return object, err
 	case '[':
-		list := []any{}
+		list, skipped := []any{}, 0
 		for d.PeekKind() != ']' {
-			v, err := decodeValue(d)
+			if short && len(list) > MaxListValues {
+				if err := d.SkipValue(); err != nil {
+					return nil, err
+				}
+				skipped++
+				continue
+			}
+			v, err := decodeValue(d, short)
 			if err != nil {
 				return nil, err
 			}
 			list = append(list, v)
+		}
+		if skipped > 0 {
+			list = slices.Concat(list, make([]any, skipped))
 		}
 		_, err := d.ReadToken()
 		return list, err

@@ -2,7 +2,10 @@ package mapping
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -25,9 +28,27 @@ func FuzzDecode(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		want, wantErr := decodeSlowly(text)
-		got, err := decode(text)
+		got, err := decode(text, false)
 		if (err == nil) != (wantErr == nil) || err == nil && !reflect.DeepEqual(got, want) {
 			t.Errorf("decode(%.80q) = %v, %v, want %v, %v", text, got, err, want, wantErr)
 		}
 	})
+}
+
+// TestLongListsInMemory: a list that is refused for its length is not decoded first.
+func TestLongListsInMemory(t *testing.T) {
+	for name, item := range map[string]string{"objects": `{"":0},`, "empty objects": `{},`, "lists": `[],`, "numbers": `0,`} {
+		n := (MaxDocument - 10) / len(item)
+		text := []byte(`{"a":[` + strings.Repeat(item, n) + `0]}`)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := Mapping{}.Split(text)
+		runtime.ReadMemStats(&after)
+		if want := fmt.Sprintf("%d values, allowed: at most %d", n+1, MaxListValues); !errors.Is(err, ErrDocument) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want ErrDocument with %q", name, err, want)
+		}
+		if used := after.TotalAlloc - before.TotalAlloc; used > 256<<20 {
+			t.Errorf("%s: %d MiB allocated for %d MiB", name, used>>20, len(text)>>20)
+		}
+	}
 }

@@ -145,7 +145,7 @@ func (m Mapping) SplitStored(fields []byte) (Parts, error) {
 
 func (m Mapping) split(fields []byte, flat *flattener) (Parts, error) {
 	var p Parts
-	object, err := decode(fields)
+	object, err := decode(fields, !flat.lenient)
 	if err != nil {
 		return p, fmt.Errorf("%w: a JSON object: %v", ErrDocument, err)
 	}
