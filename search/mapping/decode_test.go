@@ -52,3 +52,24 @@ func TestLongListsInMemory(t *testing.T) {
 		}
 	}
 }
+
+// TestManyObjectsInMemory: many short lists within a list are refused for their number.
+func TestManyObjectsInMemory(t *testing.T) {
+	for name, item := range map[string]string{"objects": `{"":0},`, "empty objects": `{},`, "lists": `[],`} {
+		inner := "[" + strings.Repeat(item, MaxListValues-1) + "0],"
+		text := []byte(`{"a":[` + strings.Repeat(inner, (MaxDocument-10)/len(inner)/4) + `[` + strings.Repeat(inner, MaxListValues/2) + `0]]}`)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := Mapping{}.Split(text)
+		runtime.ReadMemStats(&after)
+		if !errors.Is(err, ErrDocument) || !strings.Contains(err.Error(), "more than 100000 objects and lists, allowed: at most 100000") {
+			t.Errorf("%s: %v, want ErrDocument with the limit", name, err)
+		}
+		if used := after.TotalAlloc - before.TotalAlloc; used > 128<<20 {
+			t.Errorf("%s: %d MiB allocated for %d MiB", name, used>>20, len(text)>>20)
+		}
+		if _, err := (Mapping{}).SplitStored(text); err != nil {
+			t.Errorf("%s, stored: %v", name, err)
+		}
+	}
+}

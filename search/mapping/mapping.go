@@ -19,6 +19,7 @@ const (
 	MaxDepth       = 16      // of nested objects, and of lists in lists
 	MaxFilterBytes = 256     // longer strings of fields that are not [Filter] only support EXISTS
 	MaxListValues  = 1000    // of one dotted name
+	maxNested      = 100_000 // objects and lists: each takes far more memory than its two bytes
 	maxFieldName   = 256     // bytes of a dotted name
 	maxRunBytes    = 256     // longer runs of ASCII without white space, such as base64, are not indexed as words
 	MaxDocument    = 8 << 20 // bytes of JSON
@@ -129,7 +130,8 @@ func (r *Refusal) Is(target error) bool { return target == ErrDocument }
 
 // Split splits a document, a JSON object, into its parts. Nested names are joined as described at
 // [flattener]. It returns a [Refusal] for numbers beyond float64, more than [MaxFields] names, more
-// than [MaxListValues] values of one name, and nesting deeper than [MaxDepth].
+// than [MaxListValues] values of one name, nesting deeper than [MaxDepth], and more than 100,000
+// objects and lists.
 func (m Mapping) Split(fields []byte) (Parts, error) {
 	if len(fields) > MaxDocument {
 		return Parts{}, fmt.Errorf("%w: at most %d bytes of JSON, not %d", ErrDocument, MaxDocument, len(fields))
@@ -146,6 +148,9 @@ func (m Mapping) SplitStored(fields []byte) (Parts, error) {
 func (m Mapping) split(fields []byte, flat *flattener) (Parts, error) {
 	var p Parts
 	object, err := decode(fields, !flat.lenient)
+	if refusal := (*Refusal)(nil); errors.As(err, &refusal) {
+		return p, refusal
+	}
 	if err != nil {
 		return p, fmt.Errorf("%w: a JSON object: %v", ErrDocument, err)
 	}
