@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestFileChangesWhileRead: a file that grows, shrinks or is written over while it is read is
-// reported as changed, so that the next run reads it again.
+// TestFileChangesWhileRead: a file that grows or shrinks while it is read is reported as changed,
+// so that the next run reads it again.
 func TestFileChangesWhileRead(t *testing.T) {
 	for name, change := range map[string]func(path string) error{
 		"nothing": func(string) error { return nil },
