@@ -250,10 +250,16 @@ func (s *Server) putDocument(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if doc.IfRevision, err = s.precondition(r, c, id); err != nil {
+	return s.replaceDocument(w, r, c, doc)
+}
+
+// replaceDocument writes a document with the precondition of the request, while no other request
+// puts or patches it.
+func (s *Server) replaceDocument(w http.ResponseWriter, r *http.Request, c string, doc search.Document) (err error) {
+	if doc.IfRevision, err = s.precondition(r, c, doc.ID); err != nil {
 		return err
 	}
-	unlock, err := s.lockDocument(r.Context(), c, id)
+	unlock, err := s.lockDocument(r.Context(), c, doc.ID)
 	if err != nil {
 		return err
 	}

@@ -273,7 +273,7 @@ func TestUnreadStreamsAreBounded(t *testing.T) {
 	}
 }
 
-// TestHTTP2Limit: a client is told how many requests a connection may have.
+// TestHTTP2Limit: the server announces how many requests a connection may have.
 func TestHTTP2Limit(t *testing.T) {
 	_, addr, trusted, _ := overTLS(t, Options{})
 	c := trusted.Clone()

@@ -60,15 +60,7 @@ func (s *Server) restoreVersion(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if doc.IfRevision, err = s.precondition(r, c, id); err != nil {
-		return err
-	}
-	unlock, err := s.lockDocument(r.Context(), c, id)
-	if err != nil {
-		return err
-	}
-	defer unlock()
-	return s.writeDocument(w, r, c, doc)
+	return s.replaceDocument(w, r, c, doc)
 }
 
 // forgetVersions removes the versions of a document.

@@ -157,7 +157,7 @@ make install</code></pre>` + prose(2, "lever") + `</article>`,
 	}
 }
 
-// A box around the whole page says nothing about its content, whatever its name is.
+// A box around the whole page does not count, whatever its name is.
 func TestMainTextBoxes(t *testing.T) {
 	body := `<ul class="menu">` + strings.Repeat(`<li><a href="/">Menu entry</a></li>`, 8) + `</ul><h1>A find</h1><p class="lead">What the gardeners saw.</p>` + prose(6, "stone") +
 		`<h2>How it went on</h2><ul><li>They looked for others.</li><li>They found none.</li></ul>` + prose(2, "coin") + `<div class="related"><h3>You may also like</h3><ul>` + strings.Repeat(`<li><a href="/">Other find</a></li>`, 6) + `</ul></div>`

@@ -37,7 +37,7 @@ type VersionList struct {
 	Versions []Version `json:"versions"`           // newest first
 }
 
-// ErrVersionNotFound says that there is no such version, or no longer.
+// ErrVersionNotFound is returned for a version that is not kept.
 var ErrVersionNotFound = fmt.Errorf("%w in this version", ErrDocumentNotFound)
 
 // checkVersions refuses settings that ask for versions which the backend does not keep.

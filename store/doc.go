@@ -50,7 +50,8 @@
 // # Caveats
 //
 // Do not write to the store from inside a View of the same goroutine: when the file has to outgrow
-// its memory map of 4 GiB, the writer waits for all views to end, this one included.
+// its memory map, 4 GiB or twice the size that it was opened with, the writer waits for all views
+// to end, this one included.
 //
 // A View, Backup or Check that stays open keeps the pages of its moment from being reused; under
 // writes the file grows meanwhile, and a file never shrinks by itself: see [Compact].

@@ -10,7 +10,7 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// Keep says which versions of a document a write keeps, besides the one that it makes.
+// Keep determines which versions of a document a write keeps, besides the one that it makes.
 type Keep struct {
 	Most   int       // versions of the document; the oldest are removed
 	At     time.Time // when the write is made
@@ -43,7 +43,7 @@ func versionPrefix(id string) []byte {
 	return append(append(make([]byte, 0, len(id)+9), id...), 0)
 }
 
-// splitVersionKey takes a key apart; ok is false for one that cannot be of a version.
+// splitVersionKey splits a key; ok is false for one that cannot be of a version.
 func splitVersionKey(k []byte) (id string, revision uint64, ok bool) {
 	if len(k) < 10 || k[len(k)-9] != 0 || bytes.IndexByte(k, 0) != len(k)-9 {
 		return "", 0, false

@@ -25,7 +25,7 @@ import (
 type Options struct {
 	Endpoint string            // base URL of the collector, before the variables that name one; default: these
 	Version  string            // of the program, for service.version; default: none
-	Warn     func(text string) // told of what is wrong in the environment, and once a minute of spans that were lost; default: nobody
+	Warn     func(text string) // called with faults of the environment, and once a minute with the spans that were lost; optional
 }
 
 // Open returns a tracer as the environment configures it, or nil where neither o.Endpoint nor the

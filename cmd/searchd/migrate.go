@@ -127,7 +127,7 @@ func ownClient(e *search.Engine) (*client.Client, error) {
 	return client.New("http://127.0.0.1", client.Options{HTTP: &http.Client{Transport: inProcess{s.Handler()}}, Retries: -1})
 }
 
-// warnAbsent says that no server answers yet: the copy tries for two minutes.
+// warnAbsent reports that no server answers yet: the copy tries for two minutes.
 func warnAbsent(cmd *cobra.Command, c *client.Client) {
 	var answer *client.Error
 	if err := c.Ready(cmd.Context()); err != nil && !errors.As(err, &answer) {

@@ -147,7 +147,7 @@ func (p *page) placed(n, link int) {
 }
 
 // around returns what the elements around a block say about it. Elements that hold most of the page
-// say nothing: a page that is in a box called footer as a whole is no footer.
+// do not count: a page that is in a box called footer as a whole is no footer.
 func (p *page) around(at place, whole int) surroundings {
 	var s surroundings
 	for n, i := 0, at.inner; i > 0; n, i = n+1, p.elements[i].parent {

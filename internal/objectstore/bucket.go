@@ -371,7 +371,7 @@ func (b *bucket) of(name string, err error) error {
 	return b.explain(err)
 }
 
-// explain returns an error that says what to do where the storage's own does not.
+// explain adds what to do to an error of the storage that lacks it.
 func (b *bucket) explain(err error) error {
 	e := minio.ToErrorResponse(err)
 	at := b.core.EndpointURL().Host

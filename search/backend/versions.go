@@ -7,7 +7,7 @@ import (
 	"example.com/searchd/search/passage"
 )
 
-// Keep says which former versions of the documents that a call of Apply writes are kept.
+// Keep determines which former versions of the documents that a call of Apply writes are kept.
 type Keep struct {
 	Most   int       // versions of a document; older ones are removed
 	At     time.Time // when the call is made

@@ -115,7 +115,7 @@ func (m Migration) aliases(ctx context.Context, of []client.Collection) (list []
 	return list, nil
 }
 
-// without says what a copy of a collection lacks.
+// without returns what a copy of a collection lacks.
 func without(o client.Original) string {
 	var has struct {
 		Settings struct {
